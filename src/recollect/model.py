@@ -1,0 +1,348 @@
+"""The values that travel through Recollect: frozen, slotted, compared by content.
+
+Times are integer microseconds since the epoch (UTC). Scores are higher-is-better everywhere.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recollect.clock import iso
+
+KINDS = ("observation", "fact", "event", "preference", "task", "work", "context", "note", "procedure", "reflection")
+TIERS = ("procedural", "semantic", "episodic", "working", "unknown")
+PRIORITIES = ("P1", "P2", "P3", "P4")
+SEQUENCE = "next"  # the kind of the edge between two memories that follow each other in a thread
+
+Vector = NDArray[np.float32]
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Record:
+    """One memory as the store keeps it."""
+
+    id: str
+    text: str
+    essence: str | None = None
+    kind: str = "observation"
+    tier: str = "semantic"
+    priority: str = "P3"
+    importance: float | None = None
+    confidence: float = 0.40
+    tags: tuple[str, ...] = ()
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+    thread: str | None = None
+    position: int | None = None
+    created_at: int = 0
+    updated_at: int = 0
+    recorded_at: int = 0  # when the store learned this version; `known_at` looks here
+    retired_at: int | None = None  # when an update replaced this version
+    valid_from: int | None = None
+    valid_to: int | None = None
+    expires_at: int | None = None
+    archived_at: int | None = None
+    cycle: int | None = None
+    access_count: int = 0
+    last_access: int | None = None
+    source: str | None = None
+    trust: float = 1.0
+    embedded: bool = False
+
+    @property
+    def date(self) -> int:
+        """When it happened: `valid_from`, else `created_at`."""
+        return self.created_at if self.valid_from is None else self.valid_from
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Draft:
+    """A memory about to be written; what is None is filled in by the store."""
+
+    text: str
+    id: str | None = None
+    essence: str | None = None
+    kind: str = "observation"
+    tier: str = "semantic"
+    priority: str = "P3"
+    importance: float | None = None
+    confidence: float = 0.40
+    tags: tuple[str, ...] = ()
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+    thread: str | None = None
+    position: int | None = None
+    created_at: int | None = None
+    updated_at: int | None = None
+    recorded_at: int | None = None
+    valid_from: int | None = None
+    valid_to: int | None = None
+    expires_at: int | None = None
+    archived_at: int | None = None
+    cycle: int | None = None
+    access_count: int = 0
+    last_access: int | None = None
+    source: str | None = None
+    trust: float = 1.0
+    vector: Vector | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Edge:
+    """A directed link between two memories; thread order appears as edges of kind `next`."""
+
+    from_id: str
+    to_id: str
+    kind: str = "related"
+    weight: float = 1.0
+    valid_from: int | None = None
+    valid_to: int | None = None
+    created_at: int = 0
+
+    def other(self, id: str) -> str:
+        """The end that is not `id`."""
+        return self.to_id if id == self.from_id else self.from_id
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Filter:
+    """What may be found at all; applied inside every leg, before its limit.
+
+    `tags` must all be present. `since` and `until` bound the memory's date (until is exclusive). `as_of` asks what was true
+    then, `known_at` what the store knew then. Expired, closed and archived memories are left out unless `everything`.
+    """
+
+    now: int
+    ids: frozenset[str] | None = None
+    tags: tuple[str, ...] = ()
+    kinds: tuple[str, ...] = ()
+    without_kinds: tuple[str, ...] = ()
+    tiers: tuple[str, ...] = ()
+    priorities: tuple[str, ...] = ()
+    threads: tuple[str, ...] = ()
+    sources: tuple[str, ...] = ()
+    metadata: tuple[tuple[str, Any], ...] = ()
+    since: int | None = None
+    until: int | None = None
+    as_of: int | None = None
+    known_at: int | None = None
+    min_trust: float = 0.0
+    everything: bool = False
+
+    def only(self, ids: Sequence[str]) -> "Filter":
+        """The same filter, narrowed to these memories."""
+        wanted = frozenset(ids)
+        return replace(self, ids=wanted if self.ids is None else self.ids & wanted)
+
+    def rejects(self, record: Record) -> str | None:
+        """Why this filter hides a record, or None; the same law every store applies in its own language."""
+        return next((reason for test, reason in self._tests(record) if test), None)
+
+    def _tests(self, record: Record) -> Iterator[tuple[bool, str]]:
+        yield self.ids is not None and record.id not in self.ids, "not among the ids asked for"
+        yield from self._tests_of_time(record)
+        missing = [tag for tag in self.tags if tag not in record.tags]
+        yield bool(missing), f"lacks the tag {', '.join(missing)}"
+        yield bool(self.kinds) and record.kind not in self.kinds, f"is of kind {record.kind}"
+        yield record.kind in self.without_kinds, f"is of kind {record.kind}"
+        yield bool(self.tiers) and record.tier not in self.tiers, f"is of tier {record.tier}"
+        yield bool(self.priorities) and record.priority not in self.priorities, f"has priority {record.priority}"
+        yield bool(self.threads) and record.thread not in self.threads, f"belongs to thread {record.thread}"
+        yield bool(self.sources) and record.source not in self.sources, f"comes from {record.source}"
+        yield record.trust < self.min_trust, f"has trust {record.trust}"
+        for key, value in self.metadata:
+            yield not _same_json(record.metadata.get(key), value), f"has metadata {key}={record.metadata.get(key)!r}"
+
+    def _tests_of_time(self, record: Record) -> Iterator[tuple[bool, str]]:
+        known_at, as_of = self.known_at, self.as_of
+        known = record.retired_at is None if known_at is None else _spans(known_at, record.recorded_at, record.retired_at)
+        yield not known, f"was not known in this form at {iso(known_at)}" if known_at is not None else "was replaced by an update"
+        yield self.since is not None and record.date < self.since, f"is dated {iso(record.date)}, before since"
+        yield self.until is not None and record.date >= self.until, f"is dated {iso(record.date)}, not before until"
+        if as_of is not None:
+            yield not _spans(as_of, record.date, record.valid_to), f"was not true at {iso(as_of)}"
+        if not self.everything:
+            closed = as_of is None and record.valid_to is not None and record.valid_to <= self.now
+            yield closed, f"stopped being true at {iso(record.valid_to)}"
+            yield record.expires_at is not None and record.expires_at <= self.now, f"expired at {iso(record.expires_at)}"
+            yield record.archived_at is not None, f"was archived at {iso(record.archived_at)}"
+
+
+def _spans(moment: int, start: int, end: int | None) -> bool:
+    return start <= moment and (end is None or moment < end)
+
+
+def _same_json(a: Any, b: Any) -> bool:
+    return a == b and isinstance(a, bool) == isinstance(b, bool)
+
+
+@dataclass(frozen=True, slots=True)
+class Scored:
+    """A memory's id with its score in one leg."""
+
+    id: str
+    score: float
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """What one leg found, best first, every id once; `skipped` says why a leg did not run."""
+
+    leg: str
+    hits: tuple[Scored, ...] = ()
+    skipped: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Placing:
+    """Where a memory stood in one leg's run; ranks count from 1."""
+
+    leg: str
+    rank: int
+    score: float
+
+
+@dataclass(frozen=True, slots=True)
+class Contribution:
+    """What one leg or signal added to a score; a hit's contributions, added in order, are its score to the last bit."""
+
+    step: str
+    name: str
+    delta: float
+    value: float
+    formula: str = ""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Column:
+    """One step's contribution to every candidate at once."""
+
+    step: str
+    name: str
+    deltas: Floats
+    values: Floats
+    formula: str = ""
+
+    def of(self, row: int) -> Contribution:
+        """The contribution to one candidate."""
+        return Contribution(self.step, self.name, float(self.deltas[row]), float(self.values[row]), self.formula)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Ledger:
+    """Every contribution to every candidate, in order; the totals are their running sum and nothing else."""
+
+    ids: tuple[str, ...]
+    columns: tuple[Column, ...] = ()
+    totals: Floats = field(default_factory=lambda: np.zeros(0))
+
+    @classmethod
+    def of(cls, ids: Sequence[str], columns: Sequence[Column] = ()) -> "Ledger":
+        """A ledger with these first entries."""
+        ledger = cls(tuple(ids), (), np.zeros(len(ids)))
+        for column in columns:
+            ledger = ledger.post(column)
+        return ledger
+
+    def post(self, column: Column) -> "Ledger":
+        """A new ledger with one more column."""
+        return Ledger(self.ids, (*self.columns, column), self.totals + column.deltas)
+
+    def contributions(self, row: int) -> tuple[Contribution, ...]:
+        """Everything that was added to one candidate."""
+        return tuple(column.of(row) for column in self.columns)
+
+    def order(self) -> NDArray[np.intp]:
+        """Rows best first; ties keep first-seen order."""
+        return np.argsort(-self.totals, kind="stable")
+
+
+@dataclass(frozen=True, slots=True)
+class Drop:
+    """A candidate that was ranked and then left out."""
+
+    id: str
+    reason: str
+    score: float
+    rank: int
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """One recalled memory."""
+
+    rank: int
+    score: float
+    record: Record
+    placings: tuple[Placing, ...]
+    contributions: tuple[Contribution, ...]
+    members: tuple[str, ...] = ()  # of a reflection: the memories it was made from
+
+    @property
+    def id(self) -> str:
+        return self.record.id
+
+    @property
+    def text(self) -> str:
+        return self.record.text
+
+    def why(self) -> str:
+        """What each leg and signal added, one a line, and their sum."""
+        rows = [f"{c.delta:+.6f}  {c.step}:{c.name}{f'  ({c.formula})' if c.formula else ''}" for c in self.contributions]
+        places = ", ".join(f"{p.leg} #{p.rank} ({p.score:.4g})" for p in self.placings) or "no leg"
+        return "\n".join([f"found by {places}", *rows, f"={self.score:.6f}"])
+
+
+@dataclass(frozen=True, slots=True)
+class Timing:
+    """How long one step took."""
+
+    step: str
+    us: int
+
+
+@dataclass(frozen=True, slots=True)
+class WhyNot:
+    """Why a memory is not among the hits; `legs` says where each leg has it."""
+
+    id: str
+    verdict: str
+    legs: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        return "\n".join([self.verdict, *self.legs])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Recall(Sequence[Hit]):
+    """The hits of one search, best first, with the trace of how they came about."""
+
+    hits: tuple[Hit, ...]
+    trace: "Any"
+    warnings: tuple[str, ...] = ()
+    explain_absence: Callable[[str], WhyNot] | None = None
+
+    @overload
+    def __getitem__(self, index: int) -> Hit: ...
+    @overload
+    def __getitem__(self, index: slice) -> tuple[Hit, ...]: ...
+    def __getitem__(self, index: int | slice) -> Hit | tuple[Hit, ...]:
+        return self.hits[index]
+
+    def __len__(self) -> int:
+        return len(self.hits)
+
+    @property
+    def ids(self) -> tuple[str, ...]:
+        return tuple(hit.id for hit in self.hits)
+
+    def why_not(self, id: str) -> WhyNot:
+        """Why a memory is absent, or at which rank it is present after all."""
+        for hit in self.hits:
+            if hit.id == id:
+                return WhyNot(id, f"it is hit number {hit.rank}")
+        if self.explain_absence is None:
+            return WhyNot(id, "this recall was not kept together with its store")
+        return self.explain_absence(id)

@@ -1,0 +1,204 @@
+"""What the engine asks of a store; nothing here knows which database answers.
+
+Reads come in batches, filters travel as values, and every write method is one transaction. A store is bound to one space (tenant).
+`recollect.testing.StoreContract` holds the laws; every engine passes it.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from recollect.model import Draft, Edge, Filter, Record, Scored, Vector
+from recollect.query.keywords import KeywordQuery
+
+# Fields an `update` may change; each update leaves the older version behind for `known_at`.
+VERSIONED = ("text", "essence", "kind", "tags", "metadata", "thread", "position", "valid_from", "valid_to", "source", "trust", "cycle")
+# Standing, changed in place: it says how much a memory counts, not what it says.
+STANDING = ("tier", "priority", "importance", "confidence", "expires_at", "archived_at")
+
+
+@dataclass(frozen=True, slots=True)
+class StoreState:
+    """Which store, and how often it was written; equal states rank equally."""
+
+    store_id: str
+    changes: int  # text, tags, vectors, edges, standing
+    touches: int  # access counts
+
+    def __str__(self) -> str:
+        return f"{self.store_id}:{self.changes}:{self.touches}"
+
+
+@dataclass(frozen=True, slots=True)
+class EmbeddingSpace:
+    """The model that made the live vectors."""
+
+    fingerprint: str
+    dimensions: int
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """Something `check` found; `repairable` when an index can be rebuilt from the text."""
+
+    area: str
+    message: str
+    ids: tuple[str, ...] = ()
+    repairable: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """That a memory was, or was not, an answer to a query."""
+
+    query: str
+    memory_id: str
+    grade: int  # 0 = not an answer; 1 and above = an answer
+    judged_at: int
+
+
+@dataclass(frozen=True, slots=True)
+class JournalEntry:
+    """One action of tidying, reflecting or auditing, with what is needed to undo it."""
+
+    id: int
+    action: str
+    memory_id: str
+    before: Mapping[str, Any]
+    after: Mapping[str, Any]
+    at: int
+    batch: str
+    undone_at: int | None = None
+
+
+class Store(Protocol):
+    """A space's memories, edges, vectors and indexes."""
+
+    # -- identity and lifetime
+    def state(self) -> StoreState: ...
+    def close(self) -> None: ...
+    def transaction(self) -> AbstractContextManager[None]:
+        """Makes the writes inside one transaction: all or nothing."""
+        ...
+
+    # -- memories
+    def add(self, drafts: Sequence[Draft], now: int, space: EmbeddingSpace | None = None) -> list[Record]:
+        """Writes memories with full text, vectors and tags together; `space` names the model of the drafts' vectors."""
+        ...
+
+    def update(self, id: str, changes: Mapping[str, Any], now: int, vector: Vector | None = None) -> Record:
+        """Replaces a memory by a new version (fields in VERSIONED); a changed text without a vector is marked unembedded."""
+        ...
+
+    def amend(self, changes: Mapping[str, Mapping[str, Any]], now: int) -> None:
+        """Changes standing in place (fields in STANDING), many memories at once."""
+        ...
+
+    def touch(self, accesses: Mapping[str, int], now: int) -> None:
+        """Adds to access counts and sets the last access; ids that are gone are passed over."""
+        ...
+
+    def forget(self, ids: Sequence[str]) -> list[str]:
+        """Removes memories with all versions, vectors, full-text rows, edges and judgements; returns the ids that existed."""
+        ...
+
+    def get(self, ids: Sequence[str], known_at: int | None = None) -> dict[str, Record]:
+        """Records by id, as they stand or as they stood; unknown ids are absent."""
+        ...
+
+    def list(self, filter: Filter, limit: int, after: str | None = None) -> list[Record]:
+        """Records newest first (created_at, then id, descending), continuing after a given id."""
+        ...
+
+    def count(self, filter: Filter) -> int: ...
+    def history(self, id: str) -> list[Record]:
+        """Every version of a memory, oldest first, the present one last."""
+        ...
+
+    def restore_versions(self, records: Sequence[Record]) -> int:
+        """Puts retired versions back (import); those already there are passed over; returns how many were new."""
+        ...
+
+    def export_records(self) -> Iterator[Record]:
+        """Every version of every memory, retired ones first, in order of recording."""
+        ...
+
+    # -- links and tags
+    def link(self, edges: Sequence[Edge], now: int) -> None:
+        """Writes edges; the same ends and kind again replaces weight and validity."""
+        ...
+
+    def unlink(self, from_id: str, to_id: str, kind: str | None = None) -> int: ...
+    def edges(self, ids: Sequence[str], filter: Filter, limit_each: int, sequence: bool = True) -> dict[str, list[Edge]]:
+        """Per memory its edges in both directions, strongest first, then by the other end's id.
+
+        Only edges valid at `filter.as_of` (else `filter.now`) whose other end passes `filter` (without `filter.ids`). With `sequence`, thread neighbours
+        come as edges of kind `next` and weight 1, derived from thread and position, so they never drift.
+        """
+        ...
+
+    def export_edges(self) -> Iterator[Edge]:
+        """Every stored edge (thread order is derived, so not among them)."""
+        ...
+
+    def tags(self) -> Mapping[str, int]:
+        """Every tag of present memories with its count."""
+        ...
+
+    # -- search: higher is better, best first, ties by id
+    def search_keywords(self, query: KeywordQuery, filter: Filter, limit: int) -> list[Scored]:
+        """BM25 over text, essence and tags; raises InvalidInput when the expression and its fallback are both refused."""
+        ...
+
+    def search_vectors(self, vector: Vector, filter: Filter, limit: int) -> list[Scored]:
+        """Cosine similarity, exact to the last bit whatever the cache's history."""
+        ...
+
+    def recent(self, filter: Filter, limit: int) -> list[Scored]:
+        """Newest by date (valid_from, else created_at); the score is that date in microseconds."""
+        ...
+
+    # -- vectors
+    def embedding_space(self) -> EmbeddingSpace | None: ...
+    def vectors(self, ids: Sequence[str]) -> dict[str, Vector]: ...
+    def unembedded(self, limit: int) -> list[Record]:
+        """Present memories without a live vector, oldest first."""
+        ...
+
+    def put_vectors(self, vectors: Mapping[str, Vector], space: EmbeddingSpace) -> None:
+        """Adds live vectors; a text changed meanwhile is passed over by the caller re-reading `unembedded`."""
+        ...
+
+    def begin_reembedding(self, space: EmbeddingSpace) -> int:
+        """Opens (or resumes) a new generation beside the live one; returns how many memories still lack its vector."""
+        ...
+
+    def next_to_reembed(self, limit: int) -> list[Record]: ...
+    def put_reembedded(self, vectors: Mapping[str, Vector]) -> None: ...
+    def finish_reembedding(self) -> None:
+        """Makes the new generation live and drops the old one, in one transaction; refuses while memories lack a vector."""
+        ...
+
+    # -- judgements, journal, settings
+    def judge(self, judgements: Sequence[Judgement]) -> None: ...
+    def judgements(self) -> list[Judgement]: ...
+    def log(self, entries: Sequence[JournalEntry]) -> None:
+        """Appends journal entries; their `id` is assigned here."""
+        ...
+
+    def journal(self, batch: str | None = None, limit: int = 1000) -> list[JournalEntry]: ...
+    def mark_undone(self, entry_ids: Sequence[int], now: int) -> None: ...
+    def setting(self, key: str) -> str | None: ...
+    def set_setting(self, key: str, value: str | None) -> None: ...
+
+    # -- health
+    def check(self) -> list[Problem]:
+        """Compares every index with the text."""
+        ...
+
+    def repair(self) -> list[Problem]:
+        """Rebuilds what `check` found repairable; returns what is left."""
+        ...
+
+    def stats(self) -> Mapping[str, Any]: ...
