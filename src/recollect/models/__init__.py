@@ -1,0 +1,43 @@
+"""Model weights: the pinned list, and how they are fetched, verified and kept."""
+
+from recollect.models.cache import Status, ensure, path, remove, status, verify
+from recollect.models.indexes import Indexes, config_files, discover_index_urls
+from recollect.models.options import FetchOptions, Progress, default_cache_dir, fetch_options
+from recollect.models.pinned import (
+    DEFAULT_EMBEDDER,
+    DEFAULT_RERANKER,
+    MODELS,
+    File,
+    Hub,
+    Kind,
+    Model,
+    Pooling,
+    Wheel,
+    find,
+)
+
+__all__ = [
+    "DEFAULT_EMBEDDER",
+    "DEFAULT_RERANKER",
+    "MODELS",
+    "FetchOptions",
+    "File",
+    "Hub",
+    "Indexes",
+    "Kind",
+    "Model",
+    "Pooling",
+    "Progress",
+    "Status",
+    "Wheel",
+    "config_files",
+    "default_cache_dir",
+    "discover_index_urls",
+    "ensure",
+    "fetch_options",
+    "find",
+    "path",
+    "remove",
+    "status",
+    "verify",
+]

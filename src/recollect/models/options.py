@@ -1,0 +1,45 @@
+"""What a caller may choose about fetching models and running them."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import platformdirs
+
+from recollect.models.indexes import Indexes, config_files, discover_index_urls
+
+HUB = "https://huggingface.co"
+
+Progress = Callable[[int, int, str], None]
+"""Called with bytes done, bytes in all, and what is being fetched."""
+
+
+def default_cache_dir() -> Path:
+    """Where weights are kept when nothing else is said."""
+    return Path(platformdirs.user_cache_dir("recollect", appauthor=False)) / "models"
+
+
+@dataclass(frozen=True, slots=True)
+class FetchOptions:
+    """Where weights may come from and where they are kept.
+
+    `folder` is looked at first and never written: it holds the files themselves, or one folder a model.
+    """
+
+    cache_dir: Path = field(default_factory=default_cache_dir)
+    folder: Path | None = None
+    offline: bool = False
+    indexes: Indexes = field(default_factory=Indexes)
+    hub_url: str = HUB
+    timeout: float = 60.0
+
+
+def fetch_options(environ: Mapping[str, str], home: Path) -> FetchOptions:
+    """The options an environment asks for: `RECOLLECT_OFFLINE`, `RECOLLECT_MODELS`, `HF_ENDPOINT`, pip's and uv's."""
+    folder = environ.get("RECOLLECT_MODELS")
+    return FetchOptions(
+        folder=Path(folder) if folder else None,
+        offline=environ.get("RECOLLECT_OFFLINE", "").strip().lower() not in {"", "0", "false", "no", "off"},
+        indexes=discover_index_urls(environ, config_files(environ, home)),
+        hub_url=environ.get("HF_ENDPOINT") or HUB,
+    )

