@@ -1,0 +1,44 @@
+"""Names of memories: 26 letters that sort by time.
+
+The shape is a ULID's: 48 bits of milliseconds, then 80 bits of chance, in Crockford's base 32. Within one source the names
+only ever grow, even when the clock stands still or runs backwards.
+"""
+
+import os
+import threading
+from collections.abc import Callable
+
+Entropy = Callable[[int], bytes]
+
+_ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
+_PAIRS = tuple(a + b for a in _ALPHABET for b in _ALPHABET)
+_CHANCE_BITS = 80
+_LAST_MS = (1 << 48) - 1
+
+
+class IdSource:
+    """Hands out ids; `entropy(n)` gives n bytes of chance, so a test can make the names predictable."""
+
+    def __init__(self, entropy: Entropy = os.urandom) -> None:
+        self._entropy = entropy
+        self._last = -1
+        self._lock = threading.Lock()
+
+    def take(self, count: int, now: int) -> list[str]:
+        """So many new ids for the moment `now` (microseconds), each greater than every one before."""
+        ms = min(max(now // 1000, 0), _LAST_MS)
+        with self._lock:
+            if ms > self._last >> _CHANCE_BITS:
+                first = (ms << _CHANCE_BITS) | self._chance()
+            else:
+                first = self._last + 1
+            self._last = first + count - 1
+        return [_letters(number) for number in range(first, first + count)]
+
+    def _chance(self) -> int:
+        # The top bit stays free, so that counting on from here cannot run over into the milliseconds.
+        return int.from_bytes(self._entropy(_CHANCE_BITS // 8), "big") >> 1
+
+
+def _letters(number: int) -> str:
+    return "".join([_PAIRS[(number >> shift) & 1023] for shift in range(120, -1, -10)])
