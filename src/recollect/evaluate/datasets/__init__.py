@@ -1,0 +1,21 @@
+"""Benchmark files, each read into the same immutable shape."""
+
+from recollect.evaluate.datasets.base import Corpus, Dataset, Document, Question
+from recollect.evaluate.datasets.beir import read_beir
+from recollect.evaluate.datasets.locomo import read_locomo
+from recollect.evaluate.datasets.longmemeval import read_longmemeval
+from recollect.evaluate.datasets.trec import TrecRun, read_qrels, read_run, write_run
+
+__all__ = [
+    "Corpus",
+    "Dataset",
+    "Document",
+    "Question",
+    "TrecRun",
+    "read_beir",
+    "read_locomo",
+    "read_longmemeval",
+    "read_qrels",
+    "read_run",
+    "write_run",
+]
