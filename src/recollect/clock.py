@@ -48,7 +48,9 @@ def _parse(text: str) -> datetime:
     try:
         return datetime.fromisoformat(text.strip())
     except ValueError:
-        raise InvalidInput(f"not a time: {text[:80]!r}; write it like 2026-05-08 or 2026-05-08T13:56:00+02:00") from None
+        raise InvalidInput(
+            f"not a time: {text[:80]!r}; write it like 2026-05-08 or 2026-05-08T13:56:00+02:00"
+        ) from None
 
 
 def from_us(us: int) -> datetime:

@@ -1,22 +1,22 @@
 """Every error Recollect raises on purpose, in one tree.
 
-    RecollectError
-    ├── InvalidInput (ValueError)      what was given cannot be used
-    ├── NotFound (LookupError)         no memory, thread or judgement of that name
-    ├── RecipeError (ValueError)       a recipe or setting names something that does not exist
-    ├── DatasetError (ValueError)      a benchmark file is not what it claims to be
-    ├── MissingExtra (ImportError)     an optional dependency is not installed
-    ├── StoreError
-    │   ├── NotAStore                  the file is something else; it is left alone
-    │   ├── StoreDamaged               the file is a store, and broken; it is left alone
-    │   ├── StoreTooNew                written by a newer Recollect
-    │   ├── StoreReadOnly              the file or folder cannot be written
-    │   └── StoreBusy                  another process held the lock for too long
-    ├── ModelError
-    │   ├── ModelUnavailable           weights are not here and could not be fetched
-    │   ├── ModelDamaged               weights do not match their checksum
-    │   └── EmbeddingSpaceMismatch     vectors of two models would be mixed
-    └── RemoteError                    a server we called failed or answered nonsense
+RecollectError
+├── InvalidInput (ValueError)      what was given cannot be used
+├── NotFound (LookupError)         no memory, thread or judgement of that name
+├── RecipeError (ValueError)       a recipe or setting names something that does not exist
+├── DatasetError (ValueError)      a benchmark file is not what it claims to be
+├── MissingExtra (ImportError)     an optional dependency is not installed
+├── StoreError
+│   ├── NotAStore                  the file is something else; it is left alone
+│   ├── StoreDamaged               the file is a store, and broken; it is left alone
+│   ├── StoreTooNew                written by a newer Recollect
+│   ├── StoreReadOnly              the file or folder cannot be written
+│   └── StoreBusy                  another process held the lock for too long
+├── ModelError
+│   ├── ModelUnavailable           weights are not here and could not be fetched
+│   ├── ModelDamaged               weights do not match their checksum
+│   └── EmbeddingSpaceMismatch     vectors of two models would be mixed
+└── RemoteError                    a server we called failed or answered nonsense
 """
 
 from collections.abc import Iterable

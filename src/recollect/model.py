@@ -3,9 +3,9 @@
 Times are integer microseconds since the epoch (UTC). Scores are higher-is-better everywhere.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, overload
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,7 +32,7 @@ class Record:
     tier: str = "semantic"
     priority: str = "P3"
     importance: float | None = None
-    confidence: float = 0.40
+    confidence: float | None = 0.40
     tags: tuple[str, ...] = ()
     metadata: Mapping[str, Any] = field(default_factory=dict)
     thread: str | None = None
@@ -69,7 +69,7 @@ class Draft:
     tier: str = "semantic"
     priority: str = "P3"
     importance: float | None = None
-    confidence: float = 0.40
+    confidence: float | None = 0.40
     tags: tuple[str, ...] = ()
     metadata: Mapping[str, Any] = field(default_factory=dict)
     thread: str | None = None
@@ -157,8 +157,13 @@ class Filter:
 
     def _tests_of_time(self, record: Record) -> Iterator[tuple[bool, str]]:
         known_at, as_of = self.known_at, self.as_of
-        known = record.retired_at is None if known_at is None else _spans(known_at, record.recorded_at, record.retired_at)
-        yield not known, f"was not known in this form at {iso(known_at)}" if known_at is not None else "was replaced by an update"
+        known = (
+            record.retired_at is None if known_at is None else _spans(known_at, record.recorded_at, record.retired_at)
+        )
+        yield (
+            not known,
+            f"was not known in this form at {iso(known_at)}" if known_at is not None else "was replaced by an update",
+        )
         yield self.since is not None and record.date < self.since, f"is dated {iso(record.date)}, before since"
         yield self.until is not None and record.date >= self.until, f"is dated {iso(record.date)}, not before until"
         if as_of is not None:
@@ -166,7 +171,10 @@ class Filter:
         if not self.everything:
             closed = as_of is None and record.valid_to is not None and record.valid_to <= self.now
             yield closed, f"stopped being true at {iso(record.valid_to)}"
-            yield record.expires_at is not None and record.expires_at <= self.now, f"expired at {iso(record.expires_at)}"
+            yield (
+                record.expires_at is not None and record.expires_at <= self.now,
+                f"expired at {iso(record.expires_at)}",
+            )
             yield record.archived_at is not None, f"was archived at {iso(record.archived_at)}"
 
 
@@ -188,11 +196,15 @@ class Scored:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """What one leg found, best first, every id once; `skipped` says why a leg did not run."""
+    """What one leg found, best first, every id once; `skipped` says why a leg did not run.
+
+    `filled` holds the leg's scores for candidates that other legs found and this one, within its limit, did not.
+    """
 
     leg: str
     hits: tuple[Scored, ...] = ()
     skipped: str | None = None
+    filled: tuple[Scored, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -290,7 +302,9 @@ class Hit:
 
     def why(self) -> str:
         """What each leg and signal added, one a line, and their sum."""
-        rows = [f"{c.delta:+.6f}  {c.step}:{c.name}{f'  ({c.formula})' if c.formula else ''}" for c in self.contributions]
+        rows = [
+            f"{c.delta:+.6f}  {c.step}:{c.name}{f'  ({c.formula})' if c.formula else ''}" for c in self.contributions
+        ]
         places = ", ".join(f"{p.leg} #{p.rank} ({p.score:.4g})" for p in self.placings) or "no leg"
         return "\n".join([f"found by {places}", *rows, f"={self.score:.6f}"])
 
@@ -301,48 +315,3 @@ class Timing:
 
     step: str
     us: int
-
-
-@dataclass(frozen=True, slots=True)
-class WhyNot:
-    """Why a memory is not among the hits; `legs` says where each leg has it."""
-
-    id: str
-    verdict: str
-    legs: tuple[str, ...] = ()
-
-    def __str__(self) -> str:
-        return "\n".join([self.verdict, *self.legs])
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Recall(Sequence[Hit]):
-    """The hits of one search, best first, with the trace of how they came about."""
-
-    hits: tuple[Hit, ...]
-    trace: "Any"
-    warnings: tuple[str, ...] = ()
-    explain_absence: Callable[[str], WhyNot] | None = None
-
-    @overload
-    def __getitem__(self, index: int) -> Hit: ...
-    @overload
-    def __getitem__(self, index: slice) -> tuple[Hit, ...]: ...
-    def __getitem__(self, index: int | slice) -> Hit | tuple[Hit, ...]:
-        return self.hits[index]
-
-    def __len__(self) -> int:
-        return len(self.hits)
-
-    @property
-    def ids(self) -> tuple[str, ...]:
-        return tuple(hit.id for hit in self.hits)
-
-    def why_not(self, id: str) -> WhyNot:
-        """Why a memory is absent, or at which rank it is present after all."""
-        for hit in self.hits:
-            if hit.id == id:
-                return WhyNot(id, f"it is hit number {hit.rank}")
-        if self.explain_absence is None:
-            return WhyNot(id, "this recall was not kept together with its store")
-        return self.explain_absence(id)

@@ -1,0 +1,107 @@
+"""What callers may write when they remember and recall, and its translation into values."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any, TypedDict
+
+from recollect.clock import Moment, to_us
+from recollect.errors import InvalidInput, did_you_mean
+from recollect.model import Draft, Filter, Vector
+
+MOST_A_CALLER_MAY_TRUST = 0.70
+TIMES = ("created_at", "valid_from", "valid_to", "expires_at", "archived_at")
+
+
+class Fields(TypedDict, total=False):
+    """Everything `remember` takes besides the text."""
+
+    id: str
+    essence: str
+    kind: str
+    tier: str
+    priority: str
+    importance: float
+    confidence: float
+    tags: Iterable[str]
+    metadata: Mapping[str, Any]
+    thread: str
+    position: int
+    created_at: Moment
+    valid_from: Moment
+    valid_to: Moment
+    expires_at: Moment
+    cycle: int
+    source: str
+    trust: float
+    vector: Vector
+
+
+class Where(TypedDict, total=False):
+    """What `recall`, `list` and `search_keywords` may filter by."""
+
+    tags: Iterable[str]
+    kinds: Iterable[str]
+    tiers: Iterable[str]
+    priorities: Iterable[str]
+    threads: Iterable[str]
+    sources: Iterable[str]
+    metadata: Mapping[str, Any]
+    since: Moment
+    until: Moment
+    as_of: Moment
+    known_at: Moment
+    min_trust: float
+    everything: bool
+    include_reflections: bool
+
+
+def draft(text: str, given: Mapping[str, Any]) -> Draft:
+    """A draft from the words of a caller; the store checks the rest."""
+    known_fields("remember", given, Fields.__annotations__)
+    fields = {name: value for name, value in given.items() if value is not None}
+    confidence = fields.get("confidence")
+    if isinstance(confidence, int | float) and confidence > MOST_A_CALLER_MAY_TRUST:
+        raise InvalidInput(
+            f"confidence {confidence} is more than a caller may claim; give at most {MOST_A_CALLER_MAY_TRUST}, it grows by corroboration"
+        )
+    for name in TIMES:
+        if name in fields:
+            fields[name] = to_us(fields[name])
+    if "tags" in fields:
+        fields["tags"] = words(fields["tags"], "tags")
+    return Draft(text=text, **fields)
+
+
+def filter_of(now: int, where: Mapping[str, Any]) -> Filter:
+    """A filter from the words of a caller."""
+    known_fields("filter", where, Where.__annotations__)
+    given = {name: value for name, value in where.items() if value is not None}
+    fields: dict[str, Any] = {"now": now}
+    for name in ("tags", "kinds", "tiers", "priorities", "threads", "sources"):
+        if name in given:
+            fields[name] = words(given[name], name)
+    if "tags" in fields:
+        fields["tags"] = tuple(tag.strip().lower() for tag in fields["tags"])
+    for name in ("since", "until", "as_of", "known_at"):
+        if name in given:
+            fields[name] = to_us(given[name])
+    if "metadata" in given:
+        fields["metadata"] = tuple(sorted(given["metadata"].items()))
+    if given.get("include_reflections") is False:
+        fields["without_kinds"] = ("reflection",)
+    return Filter(**fields, **{name: given[name] for name in ("min_trust", "everything") if name in given})
+
+
+def words(given: Iterable[str], name: str) -> tuple[str, ...]:
+    """Several words; a lone string would be taken apart letter by letter, so it counts as one word."""
+    several = (given,) if isinstance(given, str) else tuple(given)
+    for word in several:
+        if not isinstance(word, str):
+            raise InvalidInput(f"{name} must be words; got {word!r}")
+    return several
+
+
+def known_fields(what: str, given: Mapping[str, Any], known: Mapping[str, Any]) -> None:
+    """Refuses a misspelt field."""
+    for name in given:
+        if name not in known:
+            raise InvalidInput(f"{what} has no field {name!r}; known: {', '.join(known)}.{did_you_mean(name, known)}")

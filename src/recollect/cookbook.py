@@ -1,0 +1,132 @@
+"""The named recipes: ours, and one for each system Recollect grew from, number for number."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from recollect.errors import RecipeError, did_you_mean
+from recollect.fusion import Convex, Merge, Rrf, Weighted
+from recollect.legs import Dates, GraphWalk, Keyword, VectorLeg
+from recollect.query.parse import Parsing
+from recollect.recipes import Recipe, Rerank, Term
+from recollect.selection import Selection
+from recollect.signals.decay import Decay
+from recollect.signals.graph import Graph
+from recollect.signals.neighbours import Neighbours
+from recollect.signals.priority import Priority
+from recollect.signals.quality import Quality
+from recollect.signals.recency import Recency
+from recollect.signals.reflection import Reflection
+from recollect.signals.tags import Tags
+from recollect.signals.temporal import Temporal
+from recollect.signals.voice import Voice
+
+DEFAULT = Recipe(
+    name="default",
+    about="Keyword and vector, score-fused; neighbours in the thread, who is asked about, time and tags named in the query, quality",
+    legs=(
+        Keyword(weight=0.5, limit=100),
+        VectorLeg(weight=0.5, limit=100),
+        Dates(weight=0.1, limit=50),
+        GraphWalk(weight=0.0, limit=500, seeds=50, depth=2),
+    ),
+    fusion=Convex(),
+    relevance=1.0,
+    fill=True,
+    signals=(
+        Term(signal=Neighbours(), how="add"),
+        Term(signal=Voice(), how="multiply", base=1.0, weight=0.5),
+        Term(signal=Quality(), how="multiply", base=0.9, weight=0.1),
+        Term(signal=Temporal(), how="multiply", base=1.0, weight=0.4),
+        Term(signal=Tags(), how="multiply"),
+        Term(signal=Reflection(), how="multiply"),
+    ),
+)
+
+PRECISE = replace(
+    DEFAULT,
+    name="precise",
+    about="default, then a cross-encoder over the first 50, blended",
+    reranker=Rerank(top=50, how="blend", weight=0.5),
+)
+
+KEYWORD = Recipe(name="keyword", about="The keyword leg alone", legs=(Keyword(),))
+
+VECTOR = Recipe(name="vector", about="The vector leg alone", legs=(VectorLeg(),))
+
+MEMINI = Recipe(
+    name="memini",
+    about="Reciprocal ranks (k 5, from 0), 0.80 relevance + 0.20 quality, time boost 0.40, dedup",
+    legs=(Keyword(), VectorLeg()),
+    fusion=Rrf(k=5.0, first_rank=0),
+    relevance=0.80,
+    signals=(
+        Term(signal=Quality(), how="add", weight=0.20),
+        Term(signal=Temporal(), how="add", weight=0.40),
+    ),
+    parsing=Parsing(drop_function_words=False, time="templated", tags=False),
+)
+
+ENGRAVA = Recipe(
+    name="engrava",
+    about="Five weighted signals: keyword .30, vector .55, recency .10, priority .05, graph 0; missing weights redistributed",
+    legs=(Keyword(weight=0.30), VectorLeg(weight=0.55, floor=0.0)),
+    fusion=Weighted(),
+    redistribute=True,
+    signals=(
+        Term(signal=Recency(), how="add", weight=0.10),
+        Term(signal=Priority(), how="add", weight=0.05),
+        Term(signal=Graph(), how="add", weight=0.0),
+    ),
+    selection=Selection(dedup=False),
+    parsing=Parsing(drop_function_words=False, time="none", tags=False),
+)
+
+GORAG = Recipe(
+    name="gorag",
+    about="Reciprocal ranks (k 60, from 1), nothing else",
+    legs=(Keyword(), VectorLeg()),
+    fusion=Rrf(k=60.0, first_rank=1),
+    selection=Selection(dedup=False, reflection_share=1.0),
+    parsing=Parsing(drop_function_words=False, time="none", tags=False),
+)
+
+GORAG_MERGE = Recipe(
+    name="gorag-merge",
+    about="Runs one after the other, first occurrence wins, no scores invented",
+    legs=(VectorLeg(), Keyword()),
+    fusion=Merge(),
+    selection=Selection(dedup=False, reflection_share=1.0),
+    parsing=Parsing(drop_function_words=False, time="none", tags=False),
+)
+
+SECOND_BRAIN = Recipe(
+    name="second-brain",
+    about="Cosine × time decay × importance × boost for tags inferred from the query",
+    legs=(VectorLeg(),),
+    fusion=Weighted(),
+    signals=(Term(signal=Decay(), how="multiply"), Term(signal=Tags(), how="multiply")),
+    selection=Selection(dedup=False, reflection_share=1.0),
+    parsing=Parsing(time="none"),
+)
+
+PIGPIG = Recipe(
+    name="pigpig",
+    about="Cosine, then Qwen3-Reranker's verdict replaces the order",
+    legs=(VectorLeg(),),
+    fusion=Weighted(),
+    reranker=Rerank(model="Qwen3-Reranker-0.6B", top=50, how="replace"),
+    selection=Selection(dedup=False, reflection_share=1.0),
+    parsing=Parsing(time="none", tags=False),
+)
+
+RECIPES: Mapping[str, Recipe] = {
+    recipe.name: recipe
+    for recipe in (DEFAULT, PRECISE, KEYWORD, VECTOR, MEMINI, ENGRAVA, GORAG, GORAG_MERGE, SECOND_BRAIN, PIGPIG)
+}
+
+
+def named(name: str) -> Recipe:
+    """A recipe of the cookbook."""
+    if name not in RECIPES:
+        raise RecipeError(f"unknown recipe {name!r}; known: {', '.join(RECIPES)}.{did_you_mean(name, RECIPES)}")
+    return RECIPES[name]

@@ -1,0 +1,73 @@
+"""The cross-encoder's step: it reads the question and the head of the list together, before anything is cut."""
+
+import time
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from recollect.errors import RecollectError
+from recollect.model import SEQUENCE, Column, Filter, Record
+from recollect.query.parse import Query
+from recollect.ranking import Ordered, entering, reorder_head
+from recollect.recipes import Recipe, Rerank
+from recollect.rerankers.base import Reranker
+from recollect.stores.base import Store
+
+if TYPE_CHECKING:
+    from recollect.pipeline import Engine, Notes
+
+
+def cross_encode(
+    ordered: Ordered, query: Query, recipe: Recipe, engine: "Engine", notes: "Notes"
+) -> tuple[Ordered, int]:
+    """The order after the cross-encoder, and how many it read; a failure keeps the order and says so.
+
+    A candidate it did not read counts as 0, so with `blend` it cannot rise above one that was read.
+    """
+    plan = recipe.reranker
+    if plan is None or not len(ordered.order) or not query.text.strip():
+        return ordered, 0
+    head = ordered.order[: plan.top]
+    records = [ordered.records[row] for row in head]
+    try:
+        if engine.reranker is None:
+            raise RecollectError("no reranker is configured")
+        texts = passages(records, plan, query.filter, engine.store)
+        scores = _scores(engine.reranker(plan.model), query.text, texts, plan.budget_ms)
+    except RecollectError as error:
+        notes.warn("the cross-encoder did not answer; the order before it stands", error)
+        return ordered, 0
+    values = np.zeros(len(ordered.records))
+    values[head] = [0.0 if score is None else score for score in scores]
+    deltas = entering(ordered.ledger.totals, values, plan.how, plan.weight)
+    column = Column("rerank", plan.model, deltas, values, f"{plan.how} {plan.weight:g} over the first {plan.top}")
+    return reorder_head(ordered, column), sum(score is not None for score in scores)
+
+
+def _scores(reranker: Reranker, query: str, texts: Sequence[str], budget_ms: int) -> Sequence[float | None]:
+    until: Callable[..., Sequence[float | None]] | None = getattr(reranker, "scores_until", None)
+    if budget_ms <= 0 or until is None:
+        return reranker.scores(query, texts)
+    end = time.monotonic() + budget_ms / 1000
+    return until(query, texts, lambda: time.monotonic() >= end)
+
+
+def passages(records: Sequence[Record], plan: Rerank, filter: Filter, store: Store) -> list[str]:
+    """What the cross-encoder is shown of each candidate: its text, with its thread neighbours when the recipe asks for them."""
+    if plan.context <= 0:
+        return [record.text[: plan.max_chars] for record in records]
+    edges = store.edges([record.id for record in records], filter, 2)
+    before: dict[str, str] = {}
+    after: dict[str, str] = {}
+    for id, its_edges in edges.items():
+        for edge in its_edges:
+            if edge.kind == SEQUENCE:
+                (after if edge.from_id == id else before)[id] = edge.other(id)
+    neighbours = store.get(list({*before.values(), *after.values()}), filter.known_at)
+
+    def show(record: Record) -> str:
+        around = [neighbours.get(before.get(record.id, "")), record, neighbours.get(after.get(record.id, ""))]
+        return "\n".join(one.text for one in around if one is not None)[: plan.max_chars]
+
+    return [show(record) for record in records]

@@ -1,0 +1,129 @@
+"""Embeddings for one store: opened on first use, never mixed, never in the way of a write."""
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from threading import Lock
+
+from recollect.embedders.base import Embedder
+from recollect.errors import EmbeddingSpaceMismatch, ModelError, RecollectError
+from recollect.model import Draft, Record, Vector
+from recollect.stores.base import EmbeddingSpace, Store
+
+GIVEN = "given"  # the space of vectors that callers bring themselves
+RETRY_SECONDS = 60.0
+Progress = Callable[[int, int], None]
+
+
+class Embedding:
+    """The embedder of a store; `open_embedder` is called once, on first use, and again a minute after it failed."""
+
+    def __init__(self, store: Store, open_embedder: Callable[[], Embedder] | None) -> None:
+        self._store = store
+        self._open = open_embedder
+        self._embedder: Embedder | None = None
+        self._failure: RecollectError | None = None
+        self._retry_at = 0.0
+        self._lock = Lock()
+
+    @property
+    def configured(self) -> bool:
+        """Whether an embedder was asked for at all."""
+        return self._open is not None
+
+    @property
+    def fingerprint(self) -> str | None:
+        """The identity of the embedder in use, None before its first use."""
+        return None if self._embedder is None else self._embedder.fingerprint
+
+    def embedder(self) -> Embedder:
+        """The embedder, opened; raises what opening it raised."""
+        with self._lock:
+            if self._embedder is not None:
+                return self._embedder
+            if self._open is None:
+                raise ModelError("this memory was opened without an embedder")
+            if self._failure is not None and time.monotonic() < self._retry_at:
+                raise self._failure
+            try:
+                self._embedder = self._open()
+            except RecollectError as error:
+                self._failure, self._retry_at = error, time.monotonic() + RETRY_SECONDS
+                raise
+            return self._embedder
+
+    def space(self) -> EmbeddingSpace:
+        """The embedder's own space."""
+        embedder = self.embedder()
+        return EmbeddingSpace(embedder.fingerprint, embedder.dimensions)
+
+    def query(self, text: str) -> Vector:
+        """The vector of a question; refused when the store's vectors are of another model."""
+        embedder = self.embedder()
+        self._same_space(embedder)
+        return embedder.embed_query(text)
+
+    def _same_space(self, embedder: Embedder) -> None:
+        live = self._store.embedding_space()
+        if live is not None and live.fingerprint != embedder.fingerprint:
+            raise EmbeddingSpaceMismatch(
+                f"the store's vectors were made by {live.fingerprint}, the embedder in use is {embedder.fingerprint}; "
+                "open the store with its own embedder, or run: recollect reembed"
+            )
+
+    def fill(self, drafts: Sequence[Draft]) -> tuple[list[Draft], EmbeddingSpace | None, RecollectError | None]:
+        """Drafts with vectors, as far as they can be had, the vectors' space, and what went wrong if something did."""
+        given = [draft.vector for draft in drafts if draft.vector is not None]
+        if given:
+            return list(drafts), EmbeddingSpace(self._given_fingerprint(), len(given[0])), None
+        if self._open is None:
+            return list(drafts), None, None
+        try:
+            embedder = self.embedder()
+            self._same_space(embedder)
+            vectors = embedder.embed_passages([draft.text for draft in drafts])
+        except RecollectError as error:
+            return list(drafts), None, error
+        return (
+            [replace(draft, vector=vector) for draft, vector in zip(drafts, vectors, strict=True)],
+            self.space(),
+            None,
+        )
+
+    def _given_fingerprint(self) -> str:
+        return GIVEN if self._open is None else self.embedder().fingerprint
+
+    def passage(self, text: str) -> tuple[Vector | None, RecollectError | None]:
+        """The vector of one changed text, or why there is none."""
+        filled, _, error = self.fill([Draft(text=text)])
+        return filled[0].vector, error
+
+    def embed_missing(self, progress: Progress | None = None, batch: int = 64) -> int:
+        """Embeds what was stored without a vector; returns how many."""
+        embedder = self.embedder()
+        self._same_space(embedder)
+        done = 0
+        while waiting := self._store.unembedded(batch):
+            self._store.put_vectors(self._embed(embedder, waiting), self.space())
+            done += len(waiting)
+            if progress:
+                progress(done, 0)
+        return done
+
+    def reembed(self, progress: Progress | None = None, batch: int = 64) -> int:
+        """Builds a new generation of vectors beside the old one, then switches; resumes where a killed run stopped."""
+        embedder = self.embedder()
+        left = self._store.begin_reembedding(self.space())
+        done = 0
+        while waiting := self._store.next_to_reembed(batch):
+            self._store.put_reembedded(self._embed(embedder, waiting))
+            done += len(waiting)
+            if progress:
+                progress(done, left)
+        self._store.finish_reembedding()
+        return done
+
+    @staticmethod
+    def _embed(embedder: Embedder, records: Sequence[Record]) -> dict[str, Vector]:
+        vectors = embedder.embed_passages([record.text for record in records])
+        return {record.id: vector for record, vector in zip(records, vectors, strict=True)}

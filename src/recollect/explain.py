@@ -1,0 +1,57 @@
+"""Why a memory is not among the hits."""
+
+from dataclasses import replace
+from typing import Any
+
+from recollect.errors import RecollectError
+from recollect.legs import Leg
+from recollect.model import Run
+from recollect.stores.base import Store
+from recollect.trace import Trace, WhyNot
+
+NO_LIMIT = 1_000_000_000
+
+
+def absence(id: str, trace: Trace, store: Store) -> WhyNot:
+    """Unknown, filtered, dropped after ranking, or not retrieved: the first that holds, with where each leg has it."""
+    filter = trace.query.filter
+    record = store.get([id], filter.known_at).get(id)
+    if record is None:
+        then = " at the moment asked for" if filter.known_at is not None else ""
+        return WhyNot(id, f"there is no memory {id!r}{then}")
+    if reason := filter.rejects(record):
+        return WhyNot(id, f"filtered out: it {reason}")
+    for drop in trace.drops:
+        if drop.id == id:
+            return WhyNot(
+                id,
+                f"ranked {drop.rank} with score {drop.score:.6g}, then dropped: {drop.reason}",
+                _legs(id, trace, store),
+            )
+    verdict = "no leg retrieved it" if id not in trace.order else "it was ranked, but not kept"
+    return WhyNot(id, verdict, _legs(id, trace, store))
+
+
+def _legs(id: str, trace: Trace, store: Store) -> tuple[str, ...]:
+    ran = {run.leg: run for run in trace.runs}
+    return tuple(_in_leg(id, leg, ran[leg.name], trace, store) for leg in trace.recipe.legs if leg.name in ran)
+
+
+def _in_leg(id: str, leg: Leg, run: Run, trace: Trace, store: Store) -> str:
+    if run.skipped is not None:
+        return f"{leg.name}: did not run, {run.skipped}"
+    if place := _place(id, run):
+        return f"{leg.name}: rank {place[0]} with {place[1]:.6g}"
+    deep: Any = replace(leg, limit=NO_LIMIT)  # type: ignore[type-var]
+    earlier = [other for other in trace.runs if other.leg != leg.name]
+    try:
+        place = _place(id, deep.run(trace.query, store, earlier))
+    except RecollectError as error:
+        return f"{leg.name}: cannot say, {error}"
+    if place is None:
+        return f"{leg.name}: does not match it at all"
+    return f"{leg.name}: rank {place[0]} with {place[1]:.6g}, below its limit of {leg.limit}"
+
+
+def _place(id: str, run: Run) -> tuple[int, float] | None:
+    return next(((rank, hit.score) for rank, hit in enumerate(run.hits, 1) if hit.id == id), None)

@@ -1,0 +1,13 @@
+"""Legs: one a file, one row in this table."""
+
+from recollect.legs.base import Leg
+from recollect.legs.dates import Dates
+from recollect.legs.graph import GraphWalk
+from recollect.legs.keyword import Keyword
+from recollect.legs.recent import Recent
+from recollect.legs.reflections import Reflections
+from recollect.legs.vector import VectorLeg
+
+LEGS: dict[str, type[Leg]] = {leg.name: leg for leg in (Keyword, VectorLeg, GraphWalk, Dates, Recent, Reflections)}
+
+__all__ = ["LEGS", "Dates", "GraphWalk", "Keyword", "Leg", "Recent", "Reflections", "VectorLeg"]

@@ -1,0 +1,25 @@
+"""What a leg is: it retrieves one best-first run; filters apply inside it, before its limit."""
+
+from collections.abc import Sequence
+from typing import ClassVar, Protocol
+
+from recollect.model import Run
+from recollect.query.parse import Query
+from recollect.stores.base import Store
+
+
+class Leg(Protocol):
+    """`stage` says what must be there before it runs: "text" nothing, "vector" the query's vector, "runs" the other legs' runs.
+
+    A leg that `fills` can score any memory it is asked about, so it can be run again over the candidates of the other legs.
+    """
+
+    name: ClassVar[str]
+    stage: ClassVar[str]
+    fills: ClassVar[bool]
+
+    @property
+    def weight(self) -> float: ...
+    @property
+    def limit(self) -> int: ...
+    def run(self, query: Query, store: Store, earlier: Sequence[Run]) -> Run: ...

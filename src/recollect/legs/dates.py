@@ -1,0 +1,37 @@
+"""The dates leg: memories dated at the time the query names, so that they are found even when no word matches."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+from recollect.model import Filter, Run, Scored
+from recollect.query.parse import Query
+from recollect.query.time import Anchor
+from recollect.stores.base import Store
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Dates:
+    """Nearest to the middle of the window first; skipped when the query names no time."""
+
+    name: ClassVar[str] = "dates"
+    fills: ClassVar[bool] = False
+    stage: ClassVar[str] = "text"
+    weight: float = 1.0
+    limit: int = 50
+
+    def run(self, query: Query, store: Store, earlier: Sequence[Run]) -> Run:
+        anchor = query.anchor
+        if anchor is None:
+            return Run(self.name, skipped="the query names no time")
+        dated = store.recent(within(query.filter, anchor), self.limit)
+        near = [Scored(hit.id, -abs(hit.score - anchor.centre_us) / max(anchor.tolerance_us, 1)) for hit in dated]
+        return Run(self.name, tuple(sorted(near, key=lambda hit: (-hit.score, hit.id))))
+
+
+def within(filter: Filter, anchor: Anchor) -> Filter:
+    """The filter, narrowed to the anchor's window."""
+    start, end = anchor.window
+    since = start if filter.since is None else max(start, filter.since)
+    until = end + 1 if filter.until is None else min(end + 1, filter.until)
+    return replace(filter, since=since, until=until)

@@ -1,0 +1,25 @@
+"""The keyword leg: BM25 over text, essence and tags."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from recollect.model import Run
+from recollect.query.parse import Query
+from recollect.stores.base import Store
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Keyword:
+    """Skipped when the query has no words."""
+
+    name: ClassVar[str] = "keyword"
+    fills: ClassVar[bool] = True
+    stage: ClassVar[str] = "text"
+    weight: float = 1.0
+    limit: int = 100
+
+    def run(self, query: Query, store: Store, earlier: Sequence[Run]) -> Run:
+        if query.keywords.mode == "empty":
+            return Run(self.name, skipped="the query has no words")
+        return Run(self.name, tuple(store.search_keywords(query.keywords, query.filter, self.limit)))

@@ -1,0 +1,30 @@
+"""The reflections leg: cosine over the consolidated themes alone."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+from recollect.model import Run
+from recollect.query.parse import Query
+from recollect.stores.base import Store
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reflections:
+    """Gives themes a run of their own, so that many single memories cannot crowd them out."""
+
+    name: ClassVar[str] = "reflections"
+    fills: ClassVar[bool] = False
+    stage: ClassVar[str] = "vector"
+    weight: float = 1.0
+    limit: int = 10
+
+    def run(self, query: Query, store: Store, earlier: Sequence[Run]) -> Run:
+        if query.vector is None:
+            return Run(self.name, skipped=query.no_vector)
+        if "reflection" in query.filter.without_kinds or (
+            query.filter.kinds and "reflection" not in query.filter.kinds
+        ):
+            return Run(self.name, skipped="the filter leaves no reflections")
+        themes = replace(query.filter, kinds=("reflection",))
+        return Run(self.name, tuple(store.search_vectors(query.vector, themes, self.limit)))

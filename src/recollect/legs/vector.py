@@ -1,0 +1,27 @@
+"""The vector leg: cosine similarity of the query's embedding and the memories'."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from recollect.model import Run
+from recollect.query.parse import Query
+from recollect.stores.base import Store
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VectorLeg:
+    """Hits below `floor` are no hits; cosine never falls below -1, so that floor lets all in."""
+
+    name: ClassVar[str] = "vector"
+    fills: ClassVar[bool] = True
+    stage: ClassVar[str] = "vector"
+    weight: float = 1.0
+    limit: int = 100
+    floor: float = -1.0
+
+    def run(self, query: Query, store: Store, earlier: Sequence[Run]) -> Run:
+        if query.vector is None:
+            return Run(self.name, skipped=query.no_vector)
+        hits = store.search_vectors(query.vector, query.filter, self.limit)
+        return Run(self.name, tuple(hit for hit in hits if hit.score >= self.floor))

@@ -1,0 +1,299 @@
+"""Memory: what people hold."""
+
+import warnings
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import Executor, ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path
+from threading import Lock
+from types import TracebackType
+from typing import Any, Self, Unpack
+
+from recollect.asking import TIMES, Fields, Where, draft, filter_of, known_fields, words
+from recollect.clock import Clock, Moment, system_clock, to_us
+from recollect.embedders.base import unit
+from recollect.embedding import Embedding
+from recollect.errors import InvalidInput, NotFound
+from recollect.model import Edge, Record, Vector
+from recollect.pipeline import Engine, search
+from recollect.query.tags import Vocabulary
+from recollect.recipe_files import resolve
+from recollect.recipes import Recipe
+from recollect.rerankers.base import Reranker
+from recollect.stores.base import STANDING, VERSIONED, Judgement, Problem, Store
+from recollect.trace import Recall
+
+Progress = Callable[[int, int], None]
+ACCESSES_BEFORE_FLUSH = 256
+
+
+class RecollectWarning(UserWarning):
+    """Something optional failed; what was asked for was done without it."""
+
+
+class Memory:
+    """A memory that can be searched; made by `recollect.open`, closed by `with` or `close()`."""
+
+    def __init__(
+        self,
+        store: Store,
+        *,
+        embedding: Embedding | None = None,
+        reranker: Callable[[str], Reranker] | None = None,
+        recipe: str | Path | Recipe = "default",
+        clock: Clock = system_clock,
+        strict: bool = False,
+        count_accesses: bool = True,
+    ) -> None:
+        self.store = store
+        self.clock = clock
+        self.recipe = resolve(recipe)
+        self.strict = strict
+        self.count_accesses = count_accesses
+        self._embedding = embedding or Embedding(store, None)
+        self._reranker = reranker
+        self._pool: Executor = ThreadPoolExecutor(max_workers=4, thread_name_prefix="recollect")
+        self._lock = Lock()
+        self._accesses: Counter[str] = Counter()
+        self._vocabulary: tuple[int, Vocabulary] | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Writes what is pending and lets go of the file."""
+        self.flush()
+        self._pool.shutdown(wait=True)
+        self.store.close()
+
+    # -- writing -------------------------------------------------------------------------------------------------------------------
+
+    def remember(self, text: str, **fields: Unpack[Fields]) -> Record:
+        """Stores one memory: `remember("Oscar is a grey cat", tags=["pets"], thread="chat-7")`."""
+        return self.remember_many([{"text": text, **fields}])[0]
+
+    def remember_many(self, items: Iterable[str | Mapping[str, Any]]) -> list[Record]:
+        """Stores many memories in one transaction, all or none; each is a text or a mapping with `text` and the fields of `remember`."""
+        drafts = [draft(*_text_and_fields(item)) for item in items]
+        if not drafts:
+            return []
+        filled, space, failure = self._embedding.fill(drafts)
+        if failure is not None:
+            self._warn(f"stored without vectors, found by keyword: {failure}")
+        records = self.store.add(filled, self.clock(), space)
+        self.flush()
+        return records
+
+    def update(self, id: str, **changes: Any) -> Record:
+        """Changes a memory; the older version stays for `known_at`. Standing (tier, priority, importance, …) changes in place."""
+        known_fields("update", changes, dict.fromkeys([*VERSIONED, *STANDING]))
+        changes = {name: _converted(name, value) for name, value in changes.items()}
+        standing = {name: value for name, value in changes.items() if name in STANDING}
+        versioned = {name: value for name, value in changes.items() if name in VERSIONED}
+        vector, failure = (
+            self._embedding.passage(versioned["text"]) if isinstance(versioned.get("text"), str) else (None, None)
+        )
+        if failure is not None:
+            self._warn(f"the new text is stored without a vector, found by keyword: {failure}")
+        with self.store.transaction():
+            self.get(id)
+            if standing:
+                self.store.amend({id: standing}, self.clock())
+            if versioned:
+                self.store.update(id, versioned, self.clock(), vector)
+        return self.get(id)
+
+    def forget(self, *ids: str) -> list[str]:
+        """Removes memories for good, with everything derived from them; returns the ids that existed."""
+        return self.store.forget(list(ids))
+
+    def link(
+        self,
+        from_id: str,
+        to_id: str,
+        kind: str = "related",
+        weight: float = 1.0,
+        valid_from: Moment | None = None,
+        valid_to: Moment | None = None,
+    ) -> Edge:
+        """Links two memories; linking again with the same kind replaces the weight."""
+        self._present(from_id, to_id)
+        edge = Edge(
+            from_id=from_id,
+            to_id=to_id,
+            kind=kind,
+            weight=weight,
+            valid_from=None if valid_from is None else to_us(valid_from),
+            valid_to=None if valid_to is None else to_us(valid_to),
+            created_at=self.clock(),
+        )
+        self.store.link([edge], self.clock())
+        return edge
+
+    def unlink(self, from_id: str, to_id: str, kind: str | None = None) -> int:
+        """Removes the links from one memory to another; returns how many there were."""
+        return self.store.unlink(from_id, to_id, kind)
+
+    # -- reading -------------------------------------------------------------------------------------------------------------------
+
+    def recall(
+        self,
+        text: str,
+        *,
+        limit: int | None = None,
+        recipe: str | Path | Recipe | None = None,
+        max_tokens: int | None = None,
+        now: Moment | None = None,
+        vector: Vector | None = None,
+        cycle: int | None = None,
+        **where: Unpack[Where],
+    ) -> Recall:
+        """Searches: `recall("what is Caroline's pet called?", tags=["pets"], limit=5)`; each hit explains its score with `why()`."""
+        chosen = self._chosen(recipe, limit, max_tokens)
+        moment = self.clock() if now is None else to_us(now)
+        given = {"vector": self._checked(vector), "cycle": cycle}
+        found = search(
+            text, filter_of(moment, where), chosen, self._engine(), {k: v for k, v in given.items() if v is not None}
+        )
+        self._count(found.ids)
+        return found
+
+    def search_keywords(self, text: str, *, limit: int = 10, **where: Unpack[Where]) -> Recall:
+        """The keyword leg alone, with its whole query syntax."""
+        return self.recall(text, limit=limit, recipe="keyword", **where)
+
+    def get(self, id: str, known_at: Moment | None = None) -> Record:
+        """One memory as it stands, or as the store knew it."""
+        found = self.store.get([id], None if known_at is None else to_us(known_at))
+        if id not in found:
+            raise NotFound(f"there is no memory {id!r}; `recollect list` shows the ids")
+        return found[id]
+
+    def list(self, *, limit: int = 100, after: str | None = None, **where: Unpack[Where]) -> list[Record]:
+        """Memories newest first; `after` continues behind the last id of the page before."""
+        return self.store.list(filter_of(self.clock(), where), limit, after)
+
+    def count(self, **where: Unpack[Where]) -> int:
+        """How many memories pass a filter."""
+        return self.store.count(filter_of(self.clock(), where))
+
+    def history(self, id: str) -> list[Record]:  # type: ignore[valid-type]
+        """Every version of a memory, oldest first."""
+        self._present(id)
+        return self.store.history(id)
+
+    def neighbours(self, id: str, limit: int = 10) -> Sequence[Edge]:
+        """A memory's strongest links in both directions, its neighbours in the thread among them."""
+        self._present(id)
+        return self.store.edges([id], filter_of(self.clock(), {}), limit).get(id, [])
+
+    def stats(self) -> Mapping[str, Any]:
+        """Counts and sizes."""
+        return self.store.stats()
+
+    # -- judging -------------------------------------------------------------------------------------------------------------------
+
+    def judge(self, query: str, id: str, grade: int = 1) -> Judgement:
+        """Records that a memory was (grade ≥ 1) or was not (0) an answer to a query; `recollect tune` learns from it."""
+        if not query.strip():
+            raise InvalidInput("a judgement needs the query it is about; the query is empty")
+        if isinstance(grade, bool) or not isinstance(grade, int) or not 0 <= grade <= 3:
+            raise InvalidInput(f"a grade is 0 (no answer) to 3 (perfect); got {grade!r}")
+        self._present(id)
+        judgement = Judgement(query, id, grade, self.clock())
+        self.store.judge([judgement])
+        return judgement
+
+    # -- upkeep --------------------------------------------------------------------------------------------------------------------
+
+    def embed_missing(self, progress: Progress | None = None) -> int:
+        """Embeds memories that were stored without a vector; returns how many."""
+        return self._embedding.embed_missing(progress)
+
+    def reembed(self, progress: Progress | None = None) -> int:
+        """Embeds everything anew with the embedder in use, then switches to it atomically."""
+        return self._embedding.reembed(progress)
+
+    def check(self) -> Sequence[Problem]:
+        """Compares every index with the text."""
+        return self.store.check()
+
+    def repair(self) -> Sequence[Problem]:
+        """Rebuilds what can be rebuilt; returns what is left."""
+        return self.store.repair()
+
+    def flush(self) -> None:
+        """Writes the access counts that recalls have left behind; a recall itself never writes."""
+        with self._lock:
+            accesses, self._accesses = self._accesses, Counter()
+        if accesses:
+            self.store.touch(accesses, self.clock())
+
+    # -- inside --------------------------------------------------------------------------------------------------------------------
+
+    def _engine(self) -> Engine:
+        configured = self._embedding.configured
+        return Engine(
+            store=self.store,
+            pool=self._pool,
+            vocabulary=self._tags,
+            embed=self._embedding.query if configured else None,
+            embedder=self._embedding.fingerprint,
+            reranker=self._reranker,
+            strict=self.strict,
+        )
+
+    def _tags(self) -> Vocabulary:
+        changes = self.store.state().changes
+        if self._vocabulary is None or self._vocabulary[0] != changes:
+            self._vocabulary = (changes, Vocabulary.of(self.store.tags()))
+        return self._vocabulary[1]
+
+    def _chosen(self, recipe: str | Path | Recipe | None, limit: int | None, max_tokens: int | None) -> Recipe:
+        chosen = self.recipe if recipe is None else resolve(recipe)
+        changes = {name: value for name, value in (("limit", limit), ("max_tokens", max_tokens)) if value is not None}
+        return replace(chosen, selection=replace(chosen.selection, **changes)) if changes else chosen
+
+    def _checked(self, vector: Vector | None) -> Vector | None:
+        if vector is None:
+            return None
+        space = self.store.embedding_space()
+        return unit(vector, space.dimensions if space else None)
+
+    def _count(self, ids: Iterable[str]) -> None:
+        if not self.count_accesses:
+            return
+        with self._lock:
+            self._accesses.update(ids)
+            full = self._accesses.total() >= ACCESSES_BEFORE_FLUSH
+        if full:
+            self._pool.submit(self.flush)
+
+    def _present(self, *ids: str) -> None:
+        found = self.store.get(ids)
+        for id in ids:
+            if id not in found:
+                raise NotFound(f"there is no memory {id!r}; `recollect list` shows the ids")
+
+    def _warn(self, message: str) -> None:
+        warnings.warn(message, RecollectWarning, stacklevel=3)
+
+
+def _text_and_fields(item: str | Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:
+    if isinstance(item, str):
+        return item, {}
+    if "text" not in item:
+        raise InvalidInput(f"a memory needs a text; got only {', '.join(item) or 'nothing'}")
+    return item["text"], {name: value for name, value in item.items() if name != "text"}
+
+
+def _converted(name: str, value: Any) -> Any:
+    if name in TIMES and value is not None:
+        return to_us(value)
+    return words(value, name) if name == "tags" else value

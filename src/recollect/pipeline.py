@@ -1,0 +1,212 @@
+"""The one path of a search.
+
+    text → parse → retrieve (legs) → fuse → rerank (signals, cross-encoder) → select (dedup, caps, budget) → hits + trace
+
+Every step takes and returns immutable values, so the trace is not a mode: it is what happened.
+"""
+
+import json
+import time
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Executor
+from dataclasses import dataclass, replace
+
+from recollect.cross_encoding import cross_encode
+from recollect.errors import RecollectError
+from recollect.explain import absence
+from recollect.legs import Leg, Recent
+from recollect.model import Filter, Hit, Placing, Record, Run, Scored, Timing, Vector
+from recollect.query.parse import Query, parse
+from recollect.query.tags import Vocabulary
+from recollect.ranking import Gathered, Ordered, rank
+from recollect.recipes import Recipe
+from recollect.rerankers.base import Reranker
+from recollect.selection import Ranked, select
+from recollect.stores.base import Store
+from recollect.trace import Recall, Trace
+
+
+@dataclass(frozen=True, slots=True)
+class Engine:
+    """What a search works with; `strict` raises where it would otherwise warn and go on."""
+
+    store: Store
+    pool: Executor
+    vocabulary: Callable[[], Vocabulary]
+    embed: Callable[[str], Vector] | None = None
+    embedder: str | None = None
+    reranker: Callable[[str], Reranker] | None = None
+    strict: bool = False
+
+
+class Notes:
+    """Warnings and timings of one search, in the order they came up."""
+
+    def __init__(self, strict: bool) -> None:
+        self.strict = strict
+        self.warnings: list[str] = []
+        self.timings: list[Timing] = []
+        self._since = time.perf_counter_ns()
+
+    def warn(self, what: str, error: RecollectError) -> None:
+        """A failed optional part: named in the result, raised when strict."""
+        if self.strict:
+            raise error
+        self.warnings.append(f"{what}: {error}")
+
+    def lap(self, step: str) -> None:
+        """Ends a step."""
+        now = time.perf_counter_ns()
+        self.timings.append(Timing(step, (now - self._since) // 1000))
+        self._since = now
+
+
+def search(
+    text: str, filter: Filter, recipe: Recipe, engine: Engine, given: Mapping[str, object] | None = None
+) -> Recall:
+    """Everything a recall does; `given` may bring the query's own `vector` and `cycle`."""
+    notes = Notes(engine.strict)
+    state = engine.store.state()
+    query = replace(parse(text, filter, recipe.parsing, engine.vocabulary()), **(given or {}))  # type: ignore[arg-type]
+    notes.lap("parse")
+    gathered = gather(query, recipe, engine, notes)
+    notes.lap("retrieve")
+    ordered = rank(gathered, recipe)
+    notes.lap("rank")
+    ordered, reranked = cross_encode(ordered, gathered.query, recipe, engine, notes)
+    notes.lap("cross-encode")
+    ranked = [Ranked(ordered.records[row], float(ordered.ledger.totals[row]), int(row)) for row in ordered.order]
+    kept, drops = select(ranked, recipe.selection, gathered.vectors)
+    hits = _hits(kept, ordered, gathered.runs)
+    notes.lap("select")
+    order = tuple(candidate.record.id for candidate in ranked)
+    trace = Trace(
+        query=gathered.query,
+        recipe=recipe,
+        state=state,
+        embedder=engine.embedder,
+        runs=gathered.runs,
+        ledger=ordered.ledger,
+        order=order,
+        drops=tuple(drops),
+        skipped=ordered.skipped,
+        reranked=reranked,
+        timings=tuple(notes.timings),
+    )
+    return Recall(hits, trace, tuple(notes.warnings), lambda id: absence(id, trace, engine.store))
+
+
+# -- retrieve ----------------------------------------------------------------------------------------------------------------------
+
+
+def gather(query: Query, recipe: Recipe, engine: Engine, notes: Notes) -> Gathered:
+    """Runs the legs side by side, then reads the candidates' records, edges and vectors in one batch each."""
+    query, runs = retrieve(query, recipe.legs, engine, notes)
+    if all(run.skipped is not None for run in runs):
+        runs = [*runs, _newest(query, recipe, engine.store)]
+    ids = list(dict.fromkeys(hit.id for run in runs for hit in run.hits))
+    if recipe.fill:
+        runs = [_filled(leg, run, query, ids, engine) for leg, run in zip(recipe.legs, runs, strict=False)]
+    records = engine.store.get(ids, query.filter.known_at)
+    if len(records) < len(ids):  # forgotten by another process between the legs and here
+        runs = [replace(run, hits=_still(run.hits, records), filled=_still(run.filled, records)) for run in runs]
+        ids = list(records)
+    limit_each = max(
+        (getattr(t.signal, "max_neighbours", 5) for t in recipe.signals if t.signal.needs_links and t.weight), default=0
+    )
+    edges = engine.store.edges(ids, query.filter, limit_each) if limit_each and ids else {}
+    vectors = engine.store.vectors(ids) if recipe.selection.diversity > 0 and ids else {}
+    return Gathered(query, tuple(runs), records, edges, vectors)
+
+
+def _still(hits: Sequence[Scored], records: Mapping[str, Record]) -> tuple[Scored, ...]:
+    return tuple(hit for hit in hits if hit.id in records)
+
+
+def retrieve(query: Query, legs: Sequence[Leg], engine: Engine, notes: Notes) -> tuple[Query, list[Run]]:
+    """Legs that need only the text run in the pool while the query is embedded here; walks come last."""
+    waiting = {leg.name: engine.pool.submit(leg.run, query, engine.store, ()) for leg in legs if leg.stage == "text"}
+    if any(leg.stage == "vector" for leg in legs) and query.vector is None:
+        query = _embedded(query, engine, notes)
+    runs: dict[str, Run] = {}
+    for leg in legs:
+        if leg.stage == "vector":
+            runs[leg.name] = _guarded(leg, lambda leg=leg: leg.run(query, engine.store, ()), notes)  # type: ignore[misc]
+    for leg in legs:
+        if leg.stage == "text":
+            runs[leg.name] = _guarded(leg, waiting[leg.name].result, notes)
+    earlier = [runs[leg.name] for leg in legs if leg.name in runs]
+    for leg in legs:
+        if leg.stage == "runs":
+            runs[leg.name] = _guarded(leg, lambda leg=leg: leg.run(query, engine.store, earlier), notes)  # type: ignore[misc]
+    return query, [runs[leg.name] for leg in legs]
+
+
+def _guarded(leg: Leg, run: Callable[[], Run], notes: Notes) -> Run:
+    try:
+        return run()
+    except RecollectError as error:
+        notes.warn(f"the {leg.name} leg did not answer", error)
+        return Run(leg.name, skipped=str(error))
+
+
+def _embedded(query: Query, engine: Engine, notes: Notes) -> Query:
+    if engine.embed is None or not query.text.strip():
+        return query
+    try:
+        return query.with_vector(engine.embed(query.text))
+    except RecollectError as error:
+        notes.warn("the query could not be embedded", error)
+        return replace(query, no_vector=str(error))
+
+
+def _filled(leg: Leg, run: Run, query: Query, ids: Sequence[str], engine: Engine) -> Run:
+    """The run, with this leg's score of what only other legs found."""
+    if run.skipped is not None or not leg.fills:
+        return run
+    found = {hit.id for hit in run.hits}
+    missing = [id for id in ids if id not in found]
+    if not missing:
+        return run
+    asked: Leg = replace(leg, limit=len(missing))  # type: ignore[type-var]
+    return replace(run, filled=asked.run(replace(query, filter=query.filter.only(missing)), engine.store, ()).hits)
+
+
+def _newest(query: Query, recipe: Recipe, store: Store) -> Run:
+    """With nothing to search by, the newest memories are the answer."""
+    limit = recipe.selection.limit if recipe.selection.limit > 0 else 100
+    return replace(Recent(limit=limit).run(query, store, ()), leg="newest")
+
+
+# -- hits --------------------------------------------------------------------------------------------------------------------------
+
+
+def _hits(kept: Sequence[Ranked], ordered: Ordered, runs: Sequence[Run]) -> tuple[Hit, ...]:
+    wanted = {candidate.record.id for candidate in kept}
+    placings: dict[str, list[Placing]] = {id: [] for id in wanted}
+    for run in runs:
+        for rank_in_leg, hit in enumerate(run.hits, 1):
+            if hit.id in wanted:
+                placings[hit.id].append(Placing(run.leg, rank_in_leg, hit.score))
+    return tuple(
+        Hit(
+            rank=place,
+            score=candidate.score,
+            record=candidate.record,
+            placings=tuple(placings[candidate.record.id]),
+            contributions=ordered.ledger.contributions(candidate.row),
+            members=members(candidate.record),
+        )
+        for place, candidate in enumerate(kept, 1)
+    )
+
+
+def members(record: Record) -> tuple[str, ...]:
+    """The memories a reflection was made from."""
+    if record.kind != "reflection":
+        return ()
+    try:
+        content = json.loads(record.text)
+    except ValueError:  # a reflection written by hand is plain text
+        return ()
+    return tuple(content.get("members", ())) if isinstance(content, dict) else ()

@@ -1,0 +1,70 @@
+"""From the text of a question to a Query: words, a named time, tags, and whatever the caller filters by."""
+
+from dataclasses import dataclass, replace
+from datetime import UTC, tzinfo
+
+from recollect.errors import RecipeError, did_you_mean
+from recollect.model import Filter, Vector
+from recollect.query.keywords import KeywordQuery, parse_keywords
+from recollect.query.tags import InferredTag, Vocabulary, infer_tags
+from recollect.query.time import Anchor, AnchorExtractor, EnglishExtractor, TemplatedExtractor
+
+EXTRACTORS: dict[str, AnchorExtractor | None] = {
+    "english": EnglishExtractor(),
+    "templated": TemplatedExtractor(),
+    "none": None,
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Parsing:
+    """How a recipe reads a question; `time` is a row of EXTRACTORS."""
+
+    drop_function_words: bool = True
+    time: str = "english"
+    tags: bool = True
+
+    def __post_init__(self) -> None:
+        if self.time not in EXTRACTORS:
+            hint = did_you_mean(self.time, EXTRACTORS)
+            raise RecipeError(f"unknown time extractor {self.time!r}; known: {', '.join(EXTRACTORS)}.{hint}")
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class Query:
+    """What was understood; `vector` is filled in once the text is embedded, else `no_vector` says why it is not."""
+
+    text: str
+    filter: Filter
+    keywords: KeywordQuery
+    anchor: Anchor | None = None
+    tags: tuple[InferredTag, ...] = ()
+    vector: Vector | None = None
+    no_vector: str = "there is no embedder and no query vector"
+    cycle: int | None = None
+
+    @property
+    def now(self) -> int:
+        return self.filter.now
+
+    def with_vector(self, vector: Vector) -> "Query":
+        """The same question with its embedding."""
+        return replace(self, vector=vector)
+
+
+def parse(
+    text: str,
+    filter: Filter,
+    parsing: Parsing,
+    vocabulary: Vocabulary | None = None,
+    zone: tzinfo = UTC,
+) -> Query:
+    """Pure: the same text, filter and vocabulary always give the same query."""
+    extract = EXTRACTORS[parsing.time]
+    return Query(
+        text=text,
+        filter=filter,
+        keywords=parse_keywords(text, drop_function_words=parsing.drop_function_words),
+        anchor=extract(text, filter.now, zone) if extract else None,
+        tags=infer_tags(text, vocabulary) if parsing.tags and vocabulary is not None else (),
+    )

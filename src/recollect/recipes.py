@@ -1,0 +1,243 @@
+"""Recipes: a whole ranking formula as one frozen value, readable in one place.
+
+The named ones stand in `cookbook.py`; `recipe_files.py` reads and writes them as TOML.
+"""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
+from typing import Any, Literal, get_args
+
+from recollect.errors import RecipeError, did_you_mean
+from recollect.fusion import FUSIONS, Convex, Fusion
+from recollect.legs import LEGS, Leg
+from recollect.query.parse import Parsing
+from recollect.selection import Selection
+from recollect.signals import SIGNALS, Signal
+
+How = Literal["add", "multiply", "blend", "replace"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Term:
+    """How a signal's value v enters the score s.
+
+    add: s + weight · v; multiply: s · (base + weight · v); blend: (1 − weight) · s + weight · v; replace: v.
+    """
+
+    signal: Signal
+    how: How = "multiply"
+    weight: float = 1.0
+    base: float = 0.0
+
+    def __post_init__(self) -> None:
+        _check_how(self.how, self.signal.name)
+
+    @property
+    def formula(self) -> str:
+        return {
+            "add": f"+ {self.weight:g} × value",
+            "multiply": f"× ({self.base:g} + {self.weight:g} × value)" if self.base else f"× {self.weight:g} × value",
+            "blend": f"{1 - self.weight:g} × score + {self.weight:g} × value",
+            "replace": "= value",
+        }[self.how]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rerank:
+    """A cross-encoder over the first `top` candidates, before truncation.
+
+    `context` thread neighbours on each side are shown with the candidate; texts are cut to `max_chars`; with `budget_ms` as many as fit,
+    best first.
+    """
+
+    model: str = "default"
+    top: int = 50
+    how: How = "blend"
+    weight: float = 0.5
+    context: int = 0
+    max_chars: int = 2000
+    budget_ms: int = 0
+
+    def __post_init__(self) -> None:
+        _check_how(self.how, "reranker")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recipe:
+    """Legs, fusion, signals, reranker and selection.
+
+    `relevance` divides the fused score by the best one and multiplies it with this weight (None: scores stay as fused).
+    `fill` asks keyword and vector for their score of every candidate, whoever found it. `redistribute` divides every active weight by the sum of active weights, so that a missing leg or signal costs nothing.
+    """
+
+    name: str
+    legs: tuple[Leg, ...]
+    fusion: Fusion = Convex()
+    relevance: float | None = None
+    redistribute: bool = False
+    fill: bool = False
+    signals: tuple[Term, ...] = ()
+    reranker: Rerank | None = None
+    selection: Selection = Selection()
+    parsing: Parsing = Parsing()
+    about: str = ""
+
+    @property
+    def fingerprint(self) -> str:
+        """Sixteen hex digits of everything that can change a ranking."""
+        formula = {key: value for key, value in to_dict(self).items() if key not in ("name", "about")}
+        return hashlib.sha256(json.dumps(formula, sort_keys=True).encode()).hexdigest()[:16]
+
+    def with_(self, **changes: Any) -> "Recipe":
+        """A changed copy, written as in TOML.
+
+        `recipe.with_(legs={"keyword": {"weight": 0.7}}, signals={"quality": False}, selection={"limit": 5})`; False removes a part.
+        """
+        return from_dict(merged(to_dict(self), changes))
+
+    def with_limit(self, limit: int) -> "Recipe":
+        """A copy that returns this many hits."""
+        return replace(self, selection=replace(self.selection, limit=limit))
+
+
+def _check_how(how: str, whose: str) -> None:
+    ways = get_args(How)
+    if how not in ways:
+        raise RecipeError(
+            f"{whose}: unknown way {how!r} to enter the score; known: {', '.join(ways)}.{did_you_mean(how, ways)}"
+        )
+
+
+# -- as plain data ---------------------------------------------------------------------------------------------------------------
+
+
+def to_dict(recipe: Recipe) -> dict[str, Any]:
+    """The recipe as nested plain data, in the shape of its TOML file."""
+    data: dict[str, Any] = {
+        "name": recipe.name,
+        "about": recipe.about,
+        "redistribute": recipe.redistribute,
+        "fill": recipe.fill,
+    }
+    if recipe.relevance is not None:
+        data["relevance"] = recipe.relevance
+    data["parsing"] = _parameters(recipe.parsing)
+    data["legs"] = {leg.name: _parameters(leg) for leg in recipe.legs}
+    data["fusion"] = {"name": recipe.fusion.name, **_parameters(recipe.fusion)}
+    data["signals"] = {
+        term.signal.name: {"how": term.how, "weight": term.weight, "base": term.base, **_parameters(term.signal)}
+        for term in recipe.signals
+    }
+    if recipe.reranker is not None:
+        data["reranker"] = _parameters(recipe.reranker)
+    data["selection"] = _parameters(recipe.selection)
+    return data
+
+
+def from_dict(data: Mapping[str, Any]) -> Recipe:
+    """A recipe from plain data; an unknown name or key is an error with the nearest valid one."""
+    known = [field.name for field in fields(Recipe)]
+    _check_keys(data, known, "recipe")
+    legs = tuple(_build(_row(LEGS, "leg", name), part, f"legs.{name}") for name, part in _parts(data, "legs"))
+    if not legs:
+        raise RecipeError("a recipe needs at least one leg: " + ", ".join(LEGS))
+    relevance = data.get("relevance")
+    return Recipe(
+        name=str(data.get("name", "unnamed")),
+        about=str(data.get("about", "")),
+        legs=legs,
+        fusion=_fusion(data.get("fusion", {})),
+        relevance=None if relevance is None or relevance is False else _number(relevance, "relevance"),
+        redistribute=bool(data.get("redistribute", False)),
+        fill=bool(data.get("fill", False)),
+        signals=tuple(_term(name, part) for name, part in _parts(data, "signals")),
+        reranker=_build(Rerank, data["reranker"], "reranker") if data.get("reranker") else None,
+        selection=_build(Selection, data.get("selection", {}), "selection"),
+        parsing=_build(Parsing, data.get("parsing", {}), "parsing"),
+    )
+
+
+def merged(base: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
+    """Nested data with changes laid over; False or None removes a table."""
+    result = dict(base)
+    for key, change in changes.items():
+        if isinstance(change, Mapping) and isinstance(result.get(key), Mapping):
+            old = result[key]
+            fresh = key == "fusion" and change.get("name", old.get("name")) != old.get("name")
+            result[key] = dict(change) if fresh else merged(old, change)
+        elif change is None or (change is False and isinstance(result.get(key), Mapping)):
+            result.pop(key, None)
+        else:
+            result[key] = change
+    return result
+
+
+def _parameters(part: Any) -> dict[str, Any]:
+    values = {field.name: getattr(part, field.name) for field in fields(part)}
+    return {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}
+
+
+def _parts(data: Mapping[str, Any], key: str) -> list[tuple[str, Mapping[str, Any]]]:
+    parts = data.get(key, {})
+    if not isinstance(parts, Mapping):
+        raise RecipeError(f"{key} must be tables, as in [{key}.NAME]; got {parts!r}")
+    return [(name, part) for name, part in parts.items() if part is not False]
+
+
+def _row(table: Mapping[str, type], what: str, name: str) -> Any:
+    if name not in table:
+        raise RecipeError(f"unknown {what} {name!r}; known: {', '.join(table)}.{did_you_mean(name, table)}")
+    return table[name]
+
+
+def _fusion(part: Any) -> Fusion:
+    if isinstance(part, str):
+        part = {"name": part}
+    if not isinstance(part, Mapping):
+        raise RecipeError(f"fusion must be a table with a name; got {part!r}")
+    parameters = {key: value for key, value in part.items() if key != "name"}
+    fusion: Fusion = _build(_row(FUSIONS, "fusion", str(part.get("name", "convex"))), parameters, "fusion")
+    return fusion
+
+
+def _term(name: str, part: Mapping[str, Any]) -> Term:
+    _check_table(part, f"signals.{name}")
+    own = ("how", "weight", "base")
+    parameters = {key: value for key, value in part.items() if key not in own}
+    signal = _build(_row(SIGNALS, "signal", name), parameters, f"signals.{name}", also=own)
+    return _build(Term, {"signal": signal, **{key: part[key] for key in own if key in part}}, f"signals.{name}")  # type: ignore[no-any-return]
+
+
+def _build(kind: Any, parameters: Any, where: str, also: tuple[str, ...] = ()) -> Any:
+    _check_table(parameters, where)
+    known = {field.name: field for field in fields(kind)}
+    _check_keys(parameters, [*known, *also], where)
+    return kind(**{key: _coerced(value, known[key].type, f"{where}.{key}") for key, value in parameters.items()})
+
+
+def _check_table(part: Any, where: str) -> None:
+    if not isinstance(part, Mapping):
+        raise RecipeError(f"{where} must be a table of settings; got {part!r}")
+
+
+def _check_keys(data: Mapping[str, Any], known: list[str], where: str) -> None:
+    for key in data:
+        if key not in known:
+            raise RecipeError(f"unknown key {key!r} in {where}; known: {', '.join(known)}.{did_you_mean(key, known)}")
+
+
+def _coerced(value: Any, kind: Any, where: str) -> Any:
+    """Checks a value against the annotated type of its field, turning whole numbers and lists into floats and tuples."""
+    if kind is float:
+        return _number(value, where)
+    if kind in (int, bool, str) and (not isinstance(value, kind) or (kind is int and isinstance(value, bool))):
+        raise RecipeError(f"{where} must be {kind.__name__}; got {value!r}")
+    return tuple(value) if isinstance(value, list) else value
+
+
+def _number(value: Any, where: str) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or value != value or abs(value) == float("inf"):
+        raise RecipeError(f"{where} must be a finite number; got {value!r}")
+    return float(value)

@@ -1,0 +1,117 @@
+"""Selection: from ranked candidates to the ones returned; every drop has a reason."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from recollect.model import Drop, Floats, Record, Vector
+
+CHARACTERS_PER_TOKEN = 4  # the usual rule of thumb for English; a budget is a promise not to exceed, not an exact count
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Selection:
+    """`limit` ≤ 0 means no cap; `max_tokens` 0 no budget; `diversity` 0 plain order, towards 1 ever more different hits (MMR)."""
+
+    limit: int = 10
+    dedup: bool = True
+    max_tokens: int = 0
+    reflection_share: float = 0.30
+    diversity: float = 0.0
+    diversity_pool: int = 50
+
+
+@dataclass(frozen=True, slots=True)
+class Ranked:
+    """A candidate with its final score, in order."""
+
+    record: Record
+    score: float
+    row: int
+
+
+def select(
+    ranked: Sequence[Ranked], selection: Selection, vectors: Mapping[str, Vector] | None = None
+) -> tuple[list[Ranked], list[Drop]]:
+    """Duplicates go first, then order is diversified, then caps and the token budget apply."""
+    drops: list[Drop] = []
+    places = {candidate.record.id: rank for rank, candidate in enumerate(ranked, 1)}
+
+    def drop(candidate: Ranked, reason: str) -> None:
+        drops.append(Drop(candidate.record.id, reason, candidate.score, places[candidate.record.id]))
+
+    kept = _without_duplicates(ranked, drop) if selection.dedup else list(ranked)
+    if selection.diversity > 0 and vectors:
+        kept = diversify(kept, vectors, selection.diversity, selection.diversity_pool)
+    return _within_caps(kept, selection, drop), drops
+
+
+def _without_duplicates(ranked: Sequence[Ranked], drop: Callable[[Ranked, str], None]) -> list[Ranked]:
+    first: dict[str, str] = {}
+    kept = []
+    for candidate in ranked:
+        better = first.setdefault(canonical(candidate.record.text), candidate.record.id)
+        if better == candidate.record.id:
+            kept.append(candidate)
+        else:
+            drop(candidate, f"duplicate of {better}")
+    return kept
+
+
+def canonical(text: str) -> str:
+    """Lower-cased with white space collapsed: what makes two texts duplicates."""
+    return " ".join(text.lower().split())
+
+
+def _within_caps(ranked: Sequence[Ranked], selection: Selection, drop: Callable[[Ranked, str], None]) -> list[Ranked]:
+    limit = selection.limit if selection.limit > 0 else len(ranked)
+    reflections_left = int(selection.reflection_share * limit + 1e-9)
+    tokens_left = selection.max_tokens if selection.max_tokens > 0 else None
+    kept: list[Ranked] = []
+    for candidate in ranked:
+        is_reflection = candidate.record.kind == "reflection"
+        cost = tokens(candidate.record.text)
+        if len(kept) >= limit:
+            drop(candidate, f"below the limit of {limit}")
+        elif is_reflection and reflections_left <= 0:
+            drop(candidate, f"reflections may fill {selection.reflection_share:.0%} of the results")
+        elif tokens_left is not None and cost > tokens_left:
+            drop(candidate, f"its {cost} tokens exceed what is left of the budget of {selection.max_tokens}")
+        else:
+            kept.append(candidate)
+            reflections_left -= is_reflection
+            tokens_left = None if tokens_left is None else tokens_left - cost
+    return kept
+
+
+def tokens(text: str) -> int:
+    """About how many tokens a language model will read."""
+    return -(-len(text) // CHARACTERS_PER_TOKEN)
+
+
+def diversify(ranked: Sequence[Ranked], vectors: Mapping[str, Vector], diversity: float, pool: int) -> list[Ranked]:
+    """Maximal marginal relevance (Carbonell and Goldstein, 1998) over the first `pool`; the rest keeps its order.
+
+    Next is the candidate with the greatest (1 − diversity) · score / best − diversity · cosine to the nearest one chosen.
+    """
+    head, tail = list(ranked[:pool]), list(ranked[pool:])
+    if len(head) < 2:
+        return [*head, *tail]
+    scores = np.array([candidate.score for candidate in head])
+    relevance = scores / max(float(scores.max()), 1e-12)
+    likeness = _likeness([vectors.get(candidate.record.id) for candidate in head])
+    chosen: list[int] = []
+    nearest = np.zeros(len(head))
+    while len(chosen) < len(head):
+        worth = (1 - diversity) * relevance - diversity * nearest
+        worth[chosen] = -np.inf
+        chosen.append(int(np.argmax(worth)))
+        nearest = np.maximum(nearest, likeness[chosen[-1]])
+    return [*(head[row] for row in chosen), *tail]
+
+
+def _likeness(vectors: Sequence[Vector | None]) -> Floats:
+    size = next((len(vector) for vector in vectors if vector is not None), 1)
+    matrix = np.array([np.zeros(size) if vector is None else vector for vector in vectors], dtype=np.float64)
+    return matrix @ matrix.T

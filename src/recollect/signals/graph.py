@@ -1,0 +1,32 @@
+"""Graph boost: Σ edge weight · max(keyword, vector) of the neighbour · decay, over a candidate's strongest edges.
+
+Only semantic scores travel (no priority, recency or graph score), so hubs do not cascade; it never adds candidates.
+"""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from recollect.model import Floats
+from recollect.signals.base import Scene, Skip
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Graph:
+    """At most `max_neighbours` edges of each candidate count, strongest first."""
+
+    name: ClassVar[str] = "graph"
+    needs_links: ClassVar[bool] = True
+    decay: float = 0.5
+    max_neighbours: int = 5
+
+    def values(self, scene: Scene) -> Floats | Skip:
+        links = scene.links
+        if links is None or not len(links.row):
+            return Skip("no candidate is linked to another")
+        boosts = np.zeros(len(scene.records))
+        near = links.place < self.max_neighbours
+        lifts = links.weight * scene.semantic()[links.other] * self.decay
+        np.add.at(boosts, links.row[near], lifts[near])
+        return boosts

@@ -1,0 +1,22 @@
+"""Reflection boost: a factor for memories of kind `reflection`."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from recollect.model import Floats
+from recollect.signals.base import Scene, Skip, of_records
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reflection:
+    """Skipped when it would change nothing."""
+
+    name: ClassVar[str] = "reflection"
+    needs_links: ClassVar[bool] = False
+    boost: float = 1.0
+
+    def values(self, scene: Scene) -> Floats | Skip:
+        kinds = [record.kind == "reflection" for record in scene.records]
+        if self.boost == 1.0 or not any(kinds):
+            return Skip("no reflection to boost")
+        return of_records([self.boost if is_reflection else 1.0 for is_reflection in kinds])

@@ -1,0 +1,23 @@
+"""Tag boost: a factor min(cap, 1 + step · overlap) from the tags inferred from the query; 1 at no overlap."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from recollect.model import Floats
+from recollect.signals.base import Scene, Skip, of_records
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tags:
+    """A soft boost, never a filter; skipped when no tag was inferred."""
+
+    name: ClassVar[str] = "tags"
+    needs_links: ClassVar[bool] = False
+    step: float = 0.15
+    cap: float = 1.5
+
+    def values(self, scene: Scene) -> Floats | Skip:
+        wanted = {inferred.tag for inferred in scene.query.tags}
+        if not wanted:
+            return Skip("no tag was inferred from the query")
+        return of_records([min(self.cap, 1.0 + self.step * len(wanted & set(r.tags))) for r in scene.records])
