@@ -2,7 +2,7 @@
 
 from recollect.models.cache import Status, ensure, path, remove, status, verify
 from recollect.models.indexes import Indexes, config_files, discover_index_urls
-from recollect.models.options import FetchOptions, Progress, default_cache_dir, fetch_options
+from recollect.models.options import FetchOptions, OpenOptions, Progress, default_cache_dir, fetch_options
 from recollect.models.pinned import (
     DEFAULT_EMBEDDER,
     DEFAULT_RERANKER,
@@ -26,6 +26,7 @@ __all__ = [
     "Indexes",
     "Kind",
     "Model",
+    "OpenOptions",
     "Pooling",
     "Progress",
     "Status",

@@ -34,6 +34,22 @@ class FetchOptions:
     timeout: float = 60.0
 
 
+@dataclass(frozen=True, slots=True)
+class OpenOptions:
+    """How an embedder or a reranker is opened: its weights, the machine it runs on, the server it calls.
+
+    `device` is `auto`, `cpu` or `cuda`; `threads` is how many texts are worked on at once, all cores by default.
+    """
+
+    fetch: FetchOptions = field(default_factory=FetchOptions)
+    progress: Progress | None = None
+    device: str = "auto"
+    threads: int | None = None
+    api_key: str | None = field(default=None, repr=False)
+    timeout: float = 30.0
+    cached_queries: int = 512
+
+
 def fetch_options(environ: Mapping[str, str], home: Path) -> FetchOptions:
     """The options an environment asks for: `RECOLLECT_OFFLINE`, `RECOLLECT_MODELS`, `HF_ENDPOINT`, pip's and uv's."""
     folder = environ.get("RECOLLECT_MODELS")

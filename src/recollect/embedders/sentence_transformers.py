@@ -1,0 +1,67 @@
+"""Any model of the sentence-transformers library (extra `sentence-transformers`)."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from recollect.embedders.base import Matrix, Vector, combine_windows, fingerprint_of, validate_vectors
+from recollect.errors import MissingExtra, ModelUnavailable
+from recollect.models.tokens import well_formed, windows
+
+_MOST_TOKENS = 512
+
+
+class SentenceTransformerEmbedder:
+    """Runs the model with its own pooling, normalisation and prompts; long texts are read in overlapping windows."""
+
+    def __init__(self, model: str, device: str = "auto", offline: bool = False) -> None:
+        self._name = model
+        self._model = _load(model, device, offline)
+        self._limit = min(self._model.get_max_seq_length() or _MOST_TOKENS, _MOST_TOKENS)
+
+    @property
+    def fingerprint(self) -> str:
+        revision = getattr(self._model.model_card_data, "base_model_revision", None)
+        return fingerprint_of(f"st:{self._name}", revision=revision, prompts=self._model.prompts, limit=self._limit)
+
+    @property
+    def dimensions(self) -> int:
+        return int(self._model.get_sentence_embedding_dimension())
+
+    def embed_passages(self, texts: Sequence[str]) -> Matrix:
+        return self._embed(texts, self._model.encode_document)
+
+    def embed_query(self, text: str) -> Vector:
+        vector: Vector = self._embed([text], self._model.encode_query)[0]
+        return vector
+
+    def _embed(self, texts: Sequence[str], encode: Any) -> Matrix:
+        if not texts:
+            return np.empty((0, self.dimensions), dtype=np.float32)
+        cut = [self._windows(well_formed(text)) for text in texts]
+        pieces = [piece for part in cut for piece in part]
+        raw = encode(pieces, convert_to_numpy=True, show_progress_bar=False)
+        vectors = iter(validate_vectors(raw, len(pieces), self.dimensions, f"the model {self._name}"))
+        return np.stack([combine_windows([next(vectors) for _ in part], [len(p) or 1 for p in part]) for part in cut])
+
+    def _windows(self, text: str) -> list[str]:
+        """Pieces of at most the model's limit in tokens, an eighth of it left for special tokens and prompts."""
+        offsets = self._model.tokenizer(text, add_special_tokens=False, return_offsets_mapping=True, verbose=False)[
+            "offset_mapping"
+        ]
+        size = self._limit - self._limit // 8
+        cut = windows(len(offsets), size, size // 8)
+        return [text] if len(cut) == 1 else [text[offsets[start][0] : offsets[end - 1][1]] for start, end in cut]
+
+
+def _load(model: str, device: str, offline: bool) -> Any:
+    try:
+        from sentence_transformers import SentenceTransformer
+    except ImportError:
+        raise MissingExtra.of(f"the embedder st:{model}", "sentence-transformers") from None
+    chosen = None if device == "auto" else device
+    try:
+        return SentenceTransformer(model, device=chosen, local_files_only=offline)
+    except (OSError, ValueError, RuntimeError) as error:
+        raise ModelUnavailable(f"sentence-transformers cannot load {model!r}: {str(error)[:200]}") from None
