@@ -1,0 +1,123 @@
+"""Rankings on disk: one line a question, read back exactly, resumed after a crash, never mixed."""
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from recollect.errors import DatasetError
+from recollect.evaluate.rankings import Ranking, RankingLog, read_rankings, to_line, write_rankings
+
+
+def _ranking(question="q1", **changes):
+    fields = {
+        "question_id": question,
+        "gold": {"a": 1.0},
+        "ids": ("x", "a"),
+        "scores": (0.9, 1 / 3),
+        "ms": 1.5,
+        "text": "Where is the — “boat”?",
+        "category": "4",
+        "group": "talk",
+        "run": "r1",
+    }
+    return Ranking(**(fields | changes))
+
+
+def test_a_line_holds_everything_needed_to_score_again():
+    assert json.loads(to_line(_ranking(why="lost"))) == {
+        "run": "r1",
+        "question": "q1",
+        "text": "Where is the — “boat”?",
+        "category": "4",
+        "group": "talk",
+        "gold": {"a": 1.0},
+        "ids": ["x", "a"],
+        "scores": [0.9, 1 / 3],
+        "ms": 1.5,
+        "why": "lost",
+    }
+
+
+def test_writing_and_reading_lose_nothing(tmp_path):
+    rankings = (_ranking("q1"), _ranking("q2", ids=(), scores=()), _ranking("q3", why="line one\nline two"))
+    write_rankings(tmp_path / "deep" / "r.jsonl", rankings)
+    assert read_rankings(tmp_path / "deep" / "r.jsonl") == rankings
+    assert [p.name for p in (tmp_path / "deep").iterdir()] == ["r.jsonl"]
+
+
+@given(st.text(min_size=1).filter(str.strip), st.floats(allow_nan=False, allow_infinity=False))
+def test_any_text_and_any_score_survive(tmp_path_factory, text, score):
+    path = tmp_path_factory.mktemp("r") / "r.jsonl"
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return
+    ranking = _ranking(text, text=text, scores=(score, score))
+    write_rankings(path, [ranking])
+    assert read_rankings(path) == (ranking,)
+
+
+def test_the_first_rank_is_that_of_the_first_gold():
+    assert _ranking().first_rank == 2
+    assert _ranking(ids=("x", "y")).first_rank is None
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("{", r"line 1: not valid JSON"),
+        ('{"question": "q", "gold": {}, "ids": ["a"], "scores": []}', "as many scores as ids, not 0 and 1"),
+        ('{"question": "q", "gold": {}, "ids": ["a", "a"], "scores": [1, 1]}', "ranked twice"),
+        ('{"question": "q", "gold": {"a": "1"}, "ids": [], "scores": []}', r"gold\.a: expected a finite number"),
+        ('{"question": "q", "gold": {}, "ids": ["a"], "scores": [NaN]}', "expected a finite number"),
+        ('{"queston": "q", "gold": {}, "ids": [], "scores": []}', "'question' is missing. Did you mean 'queston'"),
+        ("[]", "expected an object"),
+        ("", "the file is empty"),
+    ],
+)
+def test_a_wrong_file_is_explained(tmp_path, line, expected):
+    (tmp_path / "r.jsonl").write_text(line)
+    with pytest.raises(DatasetError, match=expected):
+        read_rankings(tmp_path / "r.jsonl")
+
+
+def test_a_question_that_is_there_twice_is_refused(tmp_path):
+    (tmp_path / "r.jsonl").write_text((to_line(_ranking()) + "\n") * 2)
+    with pytest.raises(DatasetError, match="line 2: question 'q1' is there twice"):
+        read_rankings(tmp_path / "r.jsonl")
+
+
+def test_a_log_goes_on_where_it_stopped(tmp_path):
+    path = tmp_path / "r.jsonl"
+    with RankingLog(path, "r1") as log:
+        log.add(_ranking("q1"))
+    with RankingLog(path, "r1") as log:
+        assert list(log.done) == ["q1"]
+        log.add(_ranking("q2"))
+    assert [r.question_id for r in read_rankings(path)] == ["q1", "q2"]
+
+
+def test_every_line_is_on_disk_as_soon_as_it_is_added(tmp_path):
+    with RankingLog(tmp_path / "r.jsonl", "r1") as log:
+        log.add(_ranking("q1"))
+        assert len(read_rankings(tmp_path / "r.jsonl")) == 1
+
+
+@pytest.mark.parametrize("cut", [1, 20, 100])
+def test_a_line_cut_by_a_crash_is_dropped_and_written_again(tmp_path, cut):
+    path = tmp_path / "r.jsonl"
+    path.write_text(to_line(_ranking("q1")) + "\n" + to_line(_ranking("q2"))[:cut])
+    with RankingLog(path, "r1") as log:
+        assert list(log.done) == ["q1"]
+        log.add(_ranking("q2"))
+    assert read_rankings(path) == (_ranking("q1"), _ranking("q2"))
+
+
+def test_rankings_of_another_run_are_refused_and_left_alone(tmp_path):
+    path = tmp_path / "r.jsonl"
+    write_rankings(path, [_ranking(run="other")])
+    with pytest.raises(DatasetError, match=r"another run \(other, not r1\).*another folder"):
+        RankingLog(path, "r1")
+    assert read_rankings(path) == (_ranking(run="other"),)
