@@ -184,7 +184,7 @@ class TestLoCoMo:
             read_locomo(tmp_path)
 
     def test_an_unknown_level_is_refused_with_the_nearest(self, tmp_path):
-        with pytest.raises(DatasetError, match="no level 'turns'.*Did you mean 'turn'"):
+        with pytest.raises(DatasetError, match=r"no level 'turns'.*Did you mean 'turn'"):
             read_locomo(tmp_path / "any.json", level="turns")
 
     @pytest.mark.skipif(not LOCOMO_DEV.exists(), reason="the LoCoMo development file is not here")
@@ -350,7 +350,7 @@ class TestBeir:
         assert len(read_beir(collection).questions) == 2
 
     def test_an_unknown_split_names_those_given(self, collection):
-        with pytest.raises(DatasetError, match="no split 'tests'; given are test, train. Did you mean 'test'"):
+        with pytest.raises(DatasetError, match=r"no split 'tests'; given are test, train\. Did you mean 'test'"):
             read_beir(collection, split="tests")
 
     def test_a_query_judged_only_irrelevant_is_left_out(self, collection):
