@@ -1,0 +1,189 @@
+"""A benchmark's result as tables for a terminal, and as plain data for `--json`."""
+
+from collections.abc import Iterator, Mapping
+
+from rich.console import Group
+from rich.table import Table
+from rich.text import Text
+
+from recollect.evaluate.bench import BenchResult, RecipeResult
+from recollect.evaluate.intervals import Interval
+from recollect.evaluate.regress import Move, Regression
+from recollect.evaluate.scores import Summary
+
+
+def bench_tables(result: BenchResult) -> Group:
+    """All tables of a result: overall, by category, differences, and what n leaves out."""
+    parts: list[Table | Text] = [_overall(result), *(_categories(result, recipe) for recipe in result.recipes)]
+    if result.differences:
+        parts.append(_differences(result))
+    parts.append(Text(counted(result)))
+    return Group(*parts)
+
+
+def counted(result: BenchResult) -> str:
+    """One line that says what was counted and what was not."""
+    left_out = [f"{n} {why}" for why, n in result.left_out.items()]
+    notes = [f"{n} {what}" for what, n in result.notes.items()]
+    sentence = f"n = {result.n}, the first {result.depth} results count"
+    if left_out:
+        sentence += f"; left out: {', '.join(left_out)}"
+    return sentence + (f"; noted: {', '.join(notes)}" if notes else "")
+
+
+def _overall(result: BenchResult) -> Table:
+    table = Table(title=f"{result.dataset}  n={result.n}", caption="mean [95 % interval]", title_justify="left")
+    table.add_column("recipe", no_wrap=True)
+    for name in result.recipes[0].overall.means:
+        table.add_column(name, justify="right")
+    table.add_column("p50 ms", justify="right")
+    table.add_column("p95 ms", justify="right")
+    table.add_column("recipe / embedder")
+    for recipe in result.recipes:
+        contender = recipe.contender
+        cells = [_interval(interval) for interval in recipe.overall.means.values()]
+        identity = f"{contender.recipe}\n{contender.embedder}".strip()
+        table.add_row(Text(contender.name), *cells, f"{recipe.p50_ms:.1f}", f"{recipe.p95_ms:.1f}", Text(identity))
+    return table
+
+
+def _categories(result: BenchResult, recipe: RecipeResult) -> Table:
+    table = Table(title=f"{recipe.contender.name} by category", title_justify="left")
+    table.add_column("category")
+    table.add_column("n", justify="right")
+    for name in recipe.overall.means:
+        table.add_column(name, justify="right")
+    for category, summary in recipe.categories.items():
+        cells = [_interval(interval) for interval in summary.means.values()]
+        table.add_row(Text(category or "all"), str(summary.n), *cells)
+    return table
+
+
+def _differences(result: BenchResult) -> Table:
+    table = Table(title="paired differences", caption="* = the interval leaves out zero", title_justify="left")
+    table.add_column("recipes")
+    for name in result.differences[0].means:
+        table.add_column(name, justify="right")
+    for difference in result.differences:
+        cells = [_difference(interval) for interval in difference.means.values()]
+        table.add_row(Text(f"{difference.after} − {difference.before}"), *cells)
+    return table
+
+
+def _interval(interval: Interval) -> str:
+    return f"{_short(interval.mean)}\n[dim]{_short(interval.low)}–{_short(interval.high)}[/dim]"
+
+
+def _difference(interval: Interval) -> str:
+    sure = "*" if interval.above_zero or interval.below_zero else ""
+    return f"{interval.mean:+.3f}{sure}\n[dim]{interval.low:+.3f} {interval.high:+.3f}[/dim]"
+
+
+def _short(value: float) -> str:
+    return f"{value:.3f}".removeprefix("0")
+
+
+def regression_tables(found: Regression, threshold: float, most: int = 20) -> Group:
+    """What rose and fell, the largest moves first, and the verdict."""
+    parts: list[Table | Text] = []
+    for title, moves in (("fallen", found.fallen), ("risen", found.risen)):
+        if moves:
+            parts.append(_moves(f"{title}: {len(moves)}", moves[:most]))
+    parts.append(Text(verdict(found, threshold)))
+    return Group(*parts)
+
+
+def verdict(found: Regression, threshold: float) -> str:
+    """One line that says whether the fall is too far."""
+    change = f"{found.metric.name} {found.before:.4f} → {found.after:.4f} on {found.n} questions"
+    span = f"difference {found.difference.mean:+.4f} [{found.difference.low:+.4f}, {found.difference.high:+.4f}]"
+    rest = f"{len(found.risen)} rose, {len(found.fallen)} fell"
+    if found.missing:
+        rest += f", {len(found.missing)} no longer answered"
+    if found.new:
+        rest += f", {len(found.new)} new and not judged"
+    judged = f"fell by more than {threshold:g}" if found.fails(threshold) else f"within {threshold:g}"
+    return f"{change}; {span}; {rest}: {judged}"
+
+
+def _moves(title: str, moves: tuple[Move, ...]) -> Table:
+    table = Table(title=title, title_justify="left")
+    for column in ("question", "category", "rank before", "rank after"):
+        table.add_column(column, justify="right" if column.startswith("rank") else "left")
+    for move in moves:
+        table.add_row(Text(move.text or move.question_id), Text(move.category), _rank(move.before), _rank(move.after))
+    return table
+
+
+def _rank(rank: int | None) -> str:
+    return "–" if rank is None else str(rank)
+
+
+# -- plain data ------------------------------------------------------------------------------------------------------
+
+
+def bench_data(result: BenchResult) -> dict[str, object]:
+    """The result as plain data; rankings are not in it, `--save` keeps those."""
+    return {
+        "dataset": result.dataset,
+        "dataset_fingerprint": result.fingerprint,
+        "n": result.n,
+        "depth": result.depth,
+        "left_out": dict(result.left_out),
+        "notes": dict(result.notes),
+        "recipes": [_recipe_data(recipe) for recipe in result.recipes],
+        "differences": [
+            {"before": d.before, "after": d.after, "metrics": dict(_intervals_data(d.means))}
+            for d in result.differences
+        ],
+    }
+
+
+def _recipe_data(recipe: RecipeResult) -> dict[str, object]:
+    return {
+        "recipe": recipe.contender.name,
+        "recipe_fingerprint": recipe.contender.recipe,
+        "embedder_fingerprint": recipe.contender.embedder,
+        "weights": dict(recipe.contender.weights),
+        **_summary_data(recipe.overall),
+        "missing": recipe.missing,
+        "p50_ms": round(recipe.p50_ms, 3),
+        "p95_ms": round(recipe.p95_ms, 3),
+        "categories": {name: _summary_data(summary) for name, summary in recipe.categories.items()},
+    }
+
+
+def _summary_data(summary: Summary) -> dict[str, object]:
+    return {"n": summary.n, "metrics": dict(_intervals_data(summary.means))}
+
+
+def _intervals_data(means: Mapping[str, Interval]) -> Iterator[tuple[str, dict[str, float]]]:
+    for name, interval in means.items():
+        yield name, {"mean": interval.mean, "low": interval.low, "high": interval.high}
+
+
+def regression_data(found: Regression, threshold: float) -> dict[str, object]:
+    """The comparison as plain data."""
+    return {
+        "metric": found.metric.name,
+        "n": found.n,
+        "before": found.before,
+        "after": found.after,
+        "difference": {"mean": found.difference.mean, "low": found.difference.low, "high": found.difference.high},
+        "risen": [_move_data(move) for move in found.risen],
+        "fallen": [_move_data(move) for move in found.fallen],
+        "missing": list(found.missing),
+        "new": list(found.new),
+        "threshold": threshold,
+        "fails": found.fails(threshold),
+    }
+
+
+def _move_data(move: Move) -> dict[str, object]:
+    return {
+        "question": move.question_id,
+        "text": move.text,
+        "category": move.category,
+        "before": move.before,
+        "after": move.after,
+    }
