@@ -14,7 +14,7 @@ T = TypeVar("T")
 def _in_thread(
     verb: Callable[Concatenate[Memory, P], T],
 ) -> Callable[Concatenate["AsyncMemory", P], Coroutine[Any, Any, T]]:
-    async def call(self: "AsyncMemory", *args: P.args, **kwargs: P.kwargs) -> T:
+    async def call(self: "AsyncMemory", /, *args: P.args, **kwargs: P.kwargs) -> T:
         return await asyncio.to_thread(verb, self.memory, *args, **kwargs)
 
     call.__doc__ = verb.__doc__

@@ -61,7 +61,8 @@ def draft(text: str, given: Mapping[str, Any]) -> Draft:
     confidence = fields.get("confidence")
     if isinstance(confidence, int | float) and confidence > MOST_A_CALLER_MAY_TRUST:
         raise InvalidInput(
-            f"confidence {confidence} is more than a caller may claim; give at most {MOST_A_CALLER_MAY_TRUST}, it grows by corroboration"
+            f"confidence {confidence} is more than a caller may claim; give at most {MOST_A_CALLER_MAY_TRUST}, "
+            "it grows by corroboration"
         )
     for name in TIMES:
         if name in fields:

@@ -22,7 +22,7 @@ from recollect.signals.voice import Voice
 
 DEFAULT = Recipe(
     name="default",
-    about="Keyword and vector, score-fused; neighbours in the thread, who is asked about, time and tags named in the query, quality",
+    about="Keyword and vector, score-fused; thread neighbours, who is asked about, time and tags in the query, quality",
     legs=(
         Keyword(weight=0.5, limit=100),
         VectorLeg(weight=0.5, limit=100),

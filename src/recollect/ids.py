@@ -28,10 +28,8 @@ class IdSource:
         """So many new ids for the moment `now` (microseconds), each greater than every one before."""
         ms = min(max(now // 1000, 0), _LAST_MS)
         with self._lock:
-            if ms > self._last >> _CHANCE_BITS:
-                first = (ms << _CHANCE_BITS) | self._chance()
-            else:
-                first = self._last + 1
+            fresh = ms > self._last >> _CHANCE_BITS
+            first = (ms << _CHANCE_BITS) + self._chance() if fresh else self._last + 1
             self._last = first + count - 1
         return [_letters(number) for number in range(first, first + count)]
 

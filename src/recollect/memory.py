@@ -4,7 +4,6 @@ import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
-from dataclasses import replace
 from pathlib import Path
 from threading import Lock
 from types import TracebackType
@@ -12,7 +11,7 @@ from typing import Any, Self, Unpack
 
 from recollect.asking import TIMES, Fields, Where, draft, filter_of, known_fields, words
 from recollect.clock import Clock, Moment, system_clock, to_us
-from recollect.embedders.base import unit
+from recollect.embedders.base import validate_vectors
 from recollect.embedding import Embedding
 from recollect.errors import InvalidInput, NotFound
 from recollect.model import Edge, Record, Vector
@@ -79,7 +78,7 @@ class Memory:
         return self.remember_many([{"text": text, **fields}])[0]
 
     def remember_many(self, items: Iterable[str | Mapping[str, Any]]) -> list[Record]:
-        """Stores many memories in one transaction, all or none; each is a text or a mapping with `text` and the fields of `remember`."""
+        """Stores many memories in one transaction, all or none; each a text, or a mapping with `text` and `remember`'s fields."""
         drafts = [draft(*_text_and_fields(item)) for item in items]
         if not drafts:
             return []
@@ -90,7 +89,7 @@ class Memory:
         self.flush()
         return records
 
-    def update(self, id: str, **changes: Any) -> Record:
+    def update(self, id: str, /, **changes: Any) -> Record:
         """Changes a memory; the older version stays for `known_at`. Standing (tier, priority, importance, …) changes in place."""
         known_fields("update", changes, dict.fromkeys([*VERSIONED, *STANDING]))
         changes = {name: _converted(name, value) for name, value in changes.items()}
@@ -154,7 +153,7 @@ class Memory:
         cycle: int | None = None,
         **where: Unpack[Where],
     ) -> Recall:
-        """Searches: `recall("what is Caroline's pet called?", tags=["pets"], limit=5)`; each hit explains its score with `why()`."""
+        """Searches: `recall("what is Caroline's pet called?", tags=["pets"], limit=5)`; `hit.why()` explains each score."""
         chosen = self._chosen(recipe, limit, max_tokens)
         moment = self.clock() if now is None else to_us(now)
         given = {"vector": self._checked(vector), "cycle": cycle}
@@ -257,14 +256,15 @@ class Memory:
 
     def _chosen(self, recipe: str | Path | Recipe | None, limit: int | None, max_tokens: int | None) -> Recipe:
         chosen = self.recipe if recipe is None else resolve(recipe)
-        changes = {name: value for name, value in (("limit", limit), ("max_tokens", max_tokens)) if value is not None}
-        return replace(chosen, selection=replace(chosen.selection, **changes)) if changes else chosen
+        asked = {name: value for name, value in (("limit", limit), ("max_tokens", max_tokens)) if value is not None}
+        return chosen.with_(selection=asked) if asked else chosen
 
     def _checked(self, vector: Vector | None) -> Vector | None:
         if vector is None:
             return None
         space = self.store.embedding_space()
-        return unit(vector, space.dimensions if space else None)
+        checked: Vector = validate_vectors([vector], 1, space.dimensions if space else None, "the caller")[0]
+        return checked
 
     def _count(self, ids: Iterable[str]) -> None:
         if not self.count_accesses:

@@ -111,10 +111,8 @@ def gather(query: Query, recipe: Recipe, engine: Engine, notes: Notes) -> Gather
     if len(records) < len(ids):  # forgotten by another process between the legs and here
         runs = [replace(run, hits=_still(run.hits, records), filled=_still(run.filled, records)) for run in runs]
         ids = list(records)
-    limit_each = max(
-        (getattr(t.signal, "max_neighbours", 5) for t in recipe.signals if t.signal.needs_links and t.weight), default=0
-    )
-    edges = engine.store.edges(ids, query.filter, limit_each) if limit_each and ids else {}
+    most = max((term.signal.needs_links for term in recipe.signals if term.weight), default=0)
+    edges = engine.store.edges(ids, query.filter, most) if most and ids else {}
     vectors = engine.store.vectors(ids) if recipe.selection.diversity > 0 and ids else {}
     return Gathered(query, tuple(runs), records, edges, vectors)
 

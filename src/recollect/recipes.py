@@ -6,7 +6,7 @@ The named ones stand in `cookbook.py`; `recipe_files.py` reads and writes them a
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields
 from typing import Any, Literal, get_args
 
 from recollect.errors import RecipeError, did_you_mean
@@ -48,8 +48,8 @@ class Term:
 class Rerank:
     """A cross-encoder over the first `top` candidates, before truncation.
 
-    `context` thread neighbours on each side are shown with the candidate; texts are cut to `max_chars`; with `budget_ms` as many as fit,
-    best first.
+    `context` thread neighbours on each side are shown with the candidate; texts are cut to `max_chars`; with `budget_ms`
+    as many as fit, best first.
     """
 
     model: str = "default"
@@ -69,19 +69,20 @@ class Recipe:
     """Legs, fusion, signals, reranker and selection.
 
     `relevance` divides the fused score by the best one and multiplies it with this weight (None: scores stay as fused).
-    `fill` asks keyword and vector for their score of every candidate, whoever found it. `redistribute` divides every active weight by the sum of active weights, so that a missing leg or signal costs nothing.
+    `fill` asks keyword and vector for their score of every candidate, whoever found it. `redistribute` divides every active
+    weight by the sum of active weights, so that a missing leg or signal costs nothing.
     """
 
     name: str
     legs: tuple[Leg, ...]
-    fusion: Fusion = Convex()
+    fusion: Fusion = field(default_factory=Convex)
     relevance: float | None = None
     redistribute: bool = False
     fill: bool = False
     signals: tuple[Term, ...] = ()
     reranker: Rerank | None = None
-    selection: Selection = Selection()
-    parsing: Parsing = Parsing()
+    selection: Selection = field(default_factory=Selection)
+    parsing: Parsing = field(default_factory=Parsing)
     about: str = ""
 
     @property
@@ -96,10 +97,6 @@ class Recipe:
         `recipe.with_(legs={"keyword": {"weight": 0.7}}, signals={"quality": False}, selection={"limit": 5})`; False removes a part.
         """
         return from_dict(merged(to_dict(self), changes))
-
-    def with_limit(self, limit: int) -> "Recipe":
-        """A copy that returns this many hits."""
-        return replace(self, selection=replace(self.selection, limit=limit))
 
 
 def _check_how(how: str, whose: str) -> None:
@@ -138,7 +135,7 @@ def to_dict(recipe: Recipe) -> dict[str, Any]:
 
 def from_dict(data: Mapping[str, Any]) -> Recipe:
     """A recipe from plain data; an unknown name or key is an error with the nearest valid one."""
-    known = [field.name for field in fields(Recipe)]
+    known = [each.name for each in fields(Recipe)]
     _check_keys(data, known, "recipe")
     legs = tuple(_build(_row(LEGS, "leg", name), part, f"legs.{name}") for name, part in _parts(data, "legs"))
     if not legs:
@@ -175,7 +172,7 @@ def merged(base: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any
 
 
 def _parameters(part: Any) -> dict[str, Any]:
-    values = {field.name: getattr(part, field.name) for field in fields(part)}
+    values = {each.name: getattr(part, each.name) for each in fields(part)}
     return {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}
 
 
@@ -212,7 +209,7 @@ def _term(name: str, part: Mapping[str, Any]) -> Term:
 
 def _build(kind: Any, parameters: Any, where: str, also: tuple[str, ...] = ()) -> Any:
     _check_table(parameters, where)
-    known = {field.name: field for field in fields(kind)}
+    known = {each.name: each for each in fields(kind)}
     _check_keys(parameters, [*known, *also], where)
     return kind(**{key: _coerced(value, known[key].type, f"{where}.{key}") for key, value in parameters.items()})
 

@@ -1,6 +1,7 @@
 """Ways to bring one run's scores to a common scale; rows are legs, NaN marks a candidate the leg has no score for.
 
-`found` marks the hits of the run proper: they set the scale. Scores filled in for other legs' candidates are laid on it, not below 0.
+`found` marks the hits of the run proper: they set the scale. Scores filled in for other legs' candidates are laid on it,
+not below 0.
 """
 
 from collections.abc import Callable

@@ -13,7 +13,8 @@ from recollect.stores.base import Store
 class GraphWalk:
     """A memory reached over a path scores seed · Π (edge weight · decay), the best path counting.
 
-    Seeds are the first `seeds` hits of every other leg, worth 1 / rank; they do not return themselves, but may be reached from each other.
+    Seeds are the first `seeds` hits of every other leg, worth 1 / rank; they do not return themselves, but may be reached
+    from each other.
     """
 
     name: ClassVar[str] = "graph"

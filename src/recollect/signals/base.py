@@ -1,4 +1,4 @@
-"""What a signal is: a pure batch function from the scene to one value per candidate; it never sorts and never changes a candidate."""
+"""What a signal is: a pure batch function, one value per candidate; it never sorts and never changes a candidate."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -20,7 +20,7 @@ class Skip:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Links:
-    """Edges between candidates, one row a pair of (candidate, neighbour); `place` counts a candidate's edges, strongest first, from 0."""
+    """Edges between candidates, a row for each (candidate, neighbour); `place` counts a candidate's edges, strongest first."""
 
     row: NDArray[np.intp]
     other: NDArray[np.intp]
@@ -61,10 +61,12 @@ class Scene:
 
 
 class Signal(Protocol):
-    """`needs_links` makes the pipeline fetch the edges of all candidates in one batch."""
+    """`needs_links` is how many of each candidate's strongest edges the pipeline must fetch, in one batch; 0 for none."""
 
     name: ClassVar[str]
-    needs_links: ClassVar[bool]
+
+    @property
+    def needs_links(self) -> int: ...
 
     def values(self, scene: Scene) -> Floats | Skip: ...
 

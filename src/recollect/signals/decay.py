@@ -2,7 +2,7 @@
 
 recency = floor + (1 − floor) · exp(−age/τ). τ by kind: task 7 d, work 90 d, context 180 d, else 30 d. The floor keeps old memories
 alive: .6; .9 for canonical ones or importance ≥ 4 of 5; .15 for tasks. importance = .8 + .4 · eff/5 with eff in [1, 5] = the base
-adjusted by net votes sign(net)·ln(1+|net|); 1.0 when unscored. Canonical and votes are read from the metadata (`canonical`, `votes`).
+adjusted by net votes sign(net)·ln(1+|net|); 1.0 when unscored. Canonical and votes stand in the metadata (`canonical`, `votes`).
 """
 
 import math
@@ -25,7 +25,7 @@ class Decay:
     """A factor to multiply with; old memories fade, recalled ones less."""
 
     name: ClassVar[str] = "decay"
-    needs_links: ClassVar[bool] = False
+    needs_links: ClassVar[int] = 0
 
     def values(self, scene: Scene) -> Floats | Skip:
         return of_records([decay(record, scene.query.now) for record in scene.records])

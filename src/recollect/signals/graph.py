@@ -17,9 +17,12 @@ class Graph:
     """At most `max_neighbours` edges of each candidate count, strongest first."""
 
     name: ClassVar[str] = "graph"
-    needs_links: ClassVar[bool] = True
     decay: float = 0.5
     max_neighbours: int = 5
+
+    @property
+    def needs_links(self) -> int:
+        return self.max_neighbours
 
     def values(self, scene: Scene) -> Floats | Skip:
         links = scene.links

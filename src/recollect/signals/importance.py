@@ -12,7 +12,7 @@ class Importance:
     """`unscored` is what a memory without an importance gets."""
 
     name: ClassVar[str] = "importance"
-    needs_links: ClassVar[bool] = False
+    needs_links: ClassVar[int] = 0
     unscored: float = 0.5
 
     def values(self, scene: Scene) -> Floats | Skip:

@@ -1,7 +1,7 @@
 """Neighbours: what surrounds a memory speaks for it; Σ decay^distance · path weight · the neighbour's score so far.
 
-In a conversation the answer often stands next to the turn that matches the question. Distances are steps along edges, thread order among them;
-a neighbour counts once, at its shortest distance.
+In a conversation the answer often stands next to the turn that matches the question. Distances are steps along edges,
+thread order among them; a neighbour counts once, at its shortest distance.
 """
 
 from dataclasses import dataclass
@@ -19,11 +19,14 @@ class Neighbours:
     """Edges of a kind in `without` do not carry."""
 
     name: ClassVar[str] = "neighbours"
-    needs_links: ClassVar[bool] = True
     decay: float = 0.45
     steps: int = 2
     max_neighbours: int = 6
     without: tuple[str, ...] = ("consolidated_from", "contested_by", "corroborates")
+
+    @property
+    def needs_links(self) -> int:
+        return self.max_neighbours
 
     def values(self, scene: Scene) -> Floats | Skip:
         links = scene.links

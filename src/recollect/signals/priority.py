@@ -14,7 +14,7 @@ class Priority:
     """How much the owner of the memory wants it seen."""
 
     name: ClassVar[str] = "priority"
-    needs_links: ClassVar[bool] = False
+    needs_links: ClassVar[int] = 0
 
     def values(self, scene: Scene) -> Floats | Skip:
         return of_records([VALUES[record.priority] for record in scene.records])

@@ -23,7 +23,7 @@ class Quality:
     """1 for the best candidate; with equal quality everywhere the order is that of relevance."""
 
     name: ClassVar[str] = "quality"
-    needs_links: ClassVar[bool] = False
+    needs_links: ClassVar[int] = 0
 
     def values(self, scene: Scene) -> Floats | Skip:
         qualities = of_records([quality(record, scene.query.now) for record in scene.records])

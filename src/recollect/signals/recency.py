@@ -15,7 +15,7 @@ class Recency:
     """Age since the last update; in cycles as soon as the query names its cycle (engrava), else in days."""
 
     name: ClassVar[str] = "recency"
-    needs_links: ClassVar[bool] = False
+    needs_links: ClassVar[int] = 0
     half_life_days: float = 7.0
     half_life_cycles: float = 50.0
 

@@ -12,7 +12,7 @@ class Reflection:
     """Skipped when it would change nothing."""
 
     name: ClassVar[str] = "reflection"
-    needs_links: ClassVar[bool] = False
+    needs_links: ClassVar[int] = 0
     boost: float = 1.0
 
     def values(self, scene: Scene) -> Floats | Skip:

@@ -12,7 +12,7 @@ class Tags:
     """A soft boost, never a filter; skipped when no tag was inferred."""
 
     name: ClassVar[str] = "tags"
-    needs_links: ClassVar[bool] = False
+    needs_links: ClassVar[int] = 0
     step: float = 0.15
     cap: float = 1.5
 

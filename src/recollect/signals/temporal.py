@@ -1,4 +1,4 @@
-"""Temporal targeting: 1 for a memory dated within the tolerance of the time the query names, falling linearly to 0 at 3 × tolerance."""
+"""Temporal targeting: 1 within the tolerance of the time the query names, falling linearly to 0 at 3 × tolerance."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -13,7 +13,7 @@ class Temporal:
     """Dated by `valid_from`, else `created_at`; skipped when the query names no time."""
 
     name: ClassVar[str] = "temporal"
-    needs_links: ClassVar[bool] = False
+    needs_links: ClassVar[int] = 0
 
     def values(self, scene: Scene) -> Floats | Skip:
         anchor = scene.query.anchor

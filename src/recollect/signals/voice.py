@@ -1,7 +1,7 @@
 """Voice: 1 for a memory that was said by somebody the query names, else 0.
 
-"What did Caroline paint?" is answered by Caroline. The voice of a memory is its `source`, else the name before a colon at the head of its text
-("Caroline: I painted a sunrise").
+"What did Caroline paint?" is answered by Caroline. The voice of a memory is its `source`, else the name before a colon at
+the head of its text ("Caroline: I painted a sunrise").
 """
 
 import re
@@ -20,7 +20,7 @@ class Voice:
     """Skipped when the query names nobody who speaks among the candidates."""
 
     name: ClassVar[str] = "voice"
-    needs_links: ClassVar[bool] = False
+    needs_links: ClassVar[int] = 0
 
     def values(self, scene: Scene) -> Floats | Skip:
         asked = {word.lower() for word in _WORD.findall(scene.query.text[:2000]) if word[0].isupper()}
