@@ -12,7 +12,7 @@ from recollect.embedders.cached import CachedQueries
 from recollect.embedders.callback import CallbackEmbedder
 from recollect.errors import InvalidInput, did_you_mean
 from recollect.models.cache import ensure
-from recollect.models.options import OpenOptions
+from recollect.models.options import FetchOptions, OpenOptions
 from recollect.models.pinned import DEFAULT_EMBEDDER, MODELS, Kind, Model
 
 __all__ = ["EMBEDDERS", "CachedQueries", "CallbackEmbedder", "Embedder", "Row", "open_embedder", "validate_vectors"]
@@ -27,14 +27,14 @@ class Row:
     open: Callable[[str, OpenOptions], Embedder]
 
 
-def open_embedder(spec: str, options: OpenOptions | None = None) -> Embedder:
+def open_embedder(spec: str, options: OpenOptions | FetchOptions | None = None) -> Embedder:
     """The embedder a specification names, its weights fetched if need be: `open_embedder("default")`.
 
     `default` or a model of the pinned list, a folder, `openai:MODEL@URL`, `ollama:MODEL@URL`, `st:MODEL`.
     """
-    options = options or OpenOptions()
-    embedder = _open(spec, options)
-    return CachedQueries(embedder, options.cached_queries) if options.cached_queries > 0 else embedder
+    chosen = OpenOptions.of(options)
+    embedder = _open(spec, chosen)
+    return CachedQueries(embedder, chosen.cached_queries) if chosen.cached_queries > 0 else embedder
 
 
 def _open(spec: str, options: OpenOptions) -> Embedder:
@@ -60,7 +60,7 @@ def _open_onnx(model: Model, options: OpenOptions) -> Embedder:
 
     settings = OnnxSettings(
         name=model.name,
-        weights=_weights(model),
+        weights=model.weights,
         dimensions=model.dimensions,
         pooling=model.pooling,
         query_prefix=model.query_prefix,
@@ -74,11 +74,7 @@ def _open_onnx(model: Model, options: OpenOptions) -> Embedder:
 def _open_static(model: Model, options: OpenOptions) -> Embedder:
     from recollect.embedders.static import StaticEmbedder
 
-    return StaticEmbedder(ensure(model.name, options.fetch, options.progress), model.name, _weights(model))
-
-
-def _weights(model: Model) -> str:
-    return "+".join(file.sha256[:16] for file in model.files if file.name != "config.json")
+    return StaticEmbedder(ensure(model.name, options.fetch, options.progress), model.name, model.weights)
 
 
 def _open_openai(rest: str, options: OpenOptions) -> Embedder:

@@ -1,6 +1,5 @@
 """An embedder in a folder of the user's own, described by the files sentence-transformers keeps beside the weights."""
 
-import hashlib
 import json
 from pathlib import Path
 from typing import Any
@@ -9,7 +8,7 @@ from recollect.embedders.base import Embedder
 from recollect.embedders.onnx import OnnxEmbedder, OnnxSettings
 from recollect.embedders.static import StaticEmbedder
 from recollect.errors import ModelUnavailable
-from recollect.models.checksums import sha256_of
+from recollect.models.checksums import weights_of
 from recollect.models.options import OpenOptions
 from recollect.models.pinned import Pooling
 
@@ -25,12 +24,6 @@ def open_folder(folder: Path, options: OpenOptions) -> Embedder:
     if (folder / "model.safetensors").is_file():
         return StaticEmbedder(folder, folder.name, weights_of(folder, "model.safetensors", "tokenizer.json"))
     raise ModelUnavailable(f"{folder} has neither model.onnx nor model.safetensors, so there is no embedder in it")
-
-
-def weights_of(folder: Path, *names: str) -> str:
-    """One checksum over the named files."""
-    present = [name for name in names if (folder / name).is_file()]
-    return hashlib.sha256("".join(sha256_of(folder / name) for name in present).encode()).hexdigest()
 
 
 def _settings(folder: Path) -> OnnxSettings:

@@ -26,6 +26,12 @@ def sha256_of(path: Path) -> str:
     return digest.hexdigest()
 
 
+def weights_of(folder: Path, *names: str) -> str:
+    """One checksum over the named files, the identity of weights that are in no list."""
+    present = [name for name in names if (folder / name).is_file()]
+    return hashlib.sha256("".join(sha256_of(folder / name) for name in present).encode()).hexdigest()
+
+
 def problems(model: Model, folder: Path, known: Mapping[str, str], thorough: bool = False) -> list[str]:
     """What is wrong with the files of a model in a folder, a sentence each; `known` has checksums of unpinned files."""
     stamp = {} if thorough else _read_stamp(folder)

@@ -49,6 +49,13 @@ class OpenOptions:
     timeout: float = 30.0
     cached_queries: int = 512
 
+    @classmethod
+    def of(cls, options: "OpenOptions | FetchOptions | None") -> "OpenOptions":
+        """The options given, or defaults around the weights' own."""
+        if isinstance(options, FetchOptions):
+            return cls(fetch=options)
+        return cls() if options is None else options
+
 
 def fetch_options(environ: Mapping[str, str], home: Path) -> FetchOptions:
     """The options an environment asks for: `RECOLLECT_OFFLINE`, `RECOLLECT_MODELS`, `HF_ENDPOINT`, pip's and uv's."""

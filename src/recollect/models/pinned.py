@@ -90,6 +90,11 @@ class Model:
         return sum(file.size for file in self.files)
 
     @property
+    def weights(self) -> str:
+        """The identity of the files that decide what the model computes."""
+        return "+".join(file.sha256[:16] or file.name for file in self.files if file.name != "config.json")
+
+    @property
     def pinned(self) -> bool:
         return all(file.sha256 for file in self.files)
 
