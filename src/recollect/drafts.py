@@ -56,7 +56,7 @@ def check_tags(value: Any, name: str = "tags") -> tuple[str, ...]:
     if isinstance(value, str) or not isinstance(value, Iterable):
         raise InvalidInput(f"{name} must be a sequence of strings, not {value!r:.80}")
     tags = tuple(dict.fromkeys(_tag(tag) for tag in value))
-    return value if tags == value else tags  # type: ignore[no-any-return]
+    return value if tags == value else tags
 
 
 def check_metadata(value: Any, name: str = "metadata") -> Mapping[str, Any]:

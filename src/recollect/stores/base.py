@@ -13,7 +13,20 @@ from recollect.model import Draft, Edge, Filter, Record, Scored, Vector
 from recollect.query.keywords import KeywordQuery
 
 # Fields an `update` may change; each update leaves the older version behind for `known_at`.
-VERSIONED = ("text", "essence", "kind", "tags", "metadata", "thread", "position", "valid_from", "valid_to", "source", "trust", "cycle")
+VERSIONED = (
+    "text",
+    "essence",
+    "kind",
+    "tags",
+    "metadata",
+    "thread",
+    "position",
+    "valid_from",
+    "valid_to",
+    "source",
+    "trust",
+    "cycle",
+)
 # Standing, changed in place: it says how much a memory counts, not what it says.
 STANDING = ("tier", "priority", "importance", "confidence", "expires_at", "archived_at")
 
@@ -72,6 +85,16 @@ class JournalEntry:
     undone_at: int | None = None
 
 
+# The protocol has a method called `list`, which inside the class hides the type.
+Ids = list[str]
+Records = list[Record]
+Scores = list[Scored]
+Edges = list[Edge]
+Problems = list[Problem]
+Judgements = list[Judgement]
+Journal = list[JournalEntry]
+
+
 class Store(Protocol):
     """A space's memories, edges, vectors and indexes."""
 
@@ -83,11 +106,18 @@ class Store(Protocol):
         ...
 
     # -- memories
-    def add(self, drafts: Sequence[Draft], now: int, space: EmbeddingSpace | None = None) -> list[Record]:
+    def add(self, drafts: Sequence[Draft], now: int, space: EmbeddingSpace | None = None) -> Records:
         """Writes memories with full text, vectors and tags together; `space` names the model of the drafts' vectors."""
         ...
 
-    def update(self, id: str, changes: Mapping[str, Any], now: int, vector: Vector | None = None) -> Record:
+    def update(
+        self,
+        id: str,
+        changes: Mapping[str, Any],
+        now: int,
+        vector: Vector | None = None,
+        space: EmbeddingSpace | None = None,
+    ) -> Record:
         """Replaces a memory by a new version (fields in VERSIONED); a changed text without a vector is marked unembedded."""
         ...
 
@@ -99,20 +129,24 @@ class Store(Protocol):
         """Adds to access counts and sets the last access; ids that are gone are passed over."""
         ...
 
-    def forget(self, ids: Sequence[str]) -> list[str]:
+    def forget(self, ids: Sequence[str]) -> Ids:
         """Removes memories with all versions, vectors, full-text rows, edges and judgements; returns the ids that existed."""
+        ...
+
+    def scrub(self) -> bool:
+        """Clears logs where forgotten text may linger (`forget` tries it too); False when others are using the store now."""
         ...
 
     def get(self, ids: Sequence[str], known_at: int | None = None) -> dict[str, Record]:
         """Records by id, as they stand or as they stood; unknown ids are absent."""
         ...
 
-    def list(self, filter: Filter, limit: int, after: str | None = None) -> list[Record]:
+    def list(self, filter: Filter, limit: int, after: str | None = None) -> Records:
         """Records newest first (created_at, then id, descending), continuing after a given id."""
         ...
 
     def count(self, filter: Filter) -> int: ...
-    def history(self, id: str) -> list[Record]:
+    def history(self, id: str) -> Records:
         """Every version of a memory, oldest first, the present one last."""
         ...
 
@@ -130,11 +164,12 @@ class Store(Protocol):
         ...
 
     def unlink(self, from_id: str, to_id: str, kind: str | None = None) -> int: ...
-    def edges(self, ids: Sequence[str], filter: Filter, limit_each: int, sequence: bool = True) -> dict[str, list[Edge]]:
+    def edges(self, ids: Sequence[str], filter: Filter, limit_each: int, sequence: bool = True) -> dict[str, Edges]:
         """Per memory its edges in both directions, strongest first, then by the other end's id.
 
-        Only edges valid at `filter.as_of` (else `filter.now`) whose other end passes `filter` (without `filter.ids`). With `sequence`, thread neighbours
-        come as edges of kind `next` and weight 1, derived from thread and position, so they never drift.
+        Only edges valid at `filter.as_of` (else `filter.now`) whose other end passes `filter` (without `filter.ids`). With
+        `sequence`, thread neighbours come as edges of kind `next` and weight 1, derived from thread and position, so they
+        never drift.
         """
         ...
 
@@ -147,57 +182,63 @@ class Store(Protocol):
         ...
 
     # -- search: higher is better, best first, ties by id
-    def search_keywords(self, query: KeywordQuery, filter: Filter, limit: int) -> list[Scored]:
+    def search_keywords(self, query: KeywordQuery, filter: Filter, limit: int) -> Scores:
         """BM25 over text, essence and tags; raises InvalidInput when the expression and its fallback are both refused."""
         ...
 
-    def search_vectors(self, vector: Vector, filter: Filter, limit: int) -> list[Scored]:
+    def search_vectors(self, vector: Vector, filter: Filter, limit: int) -> Scores:
         """Cosine similarity, exact to the last bit whatever the cache's history."""
         ...
 
-    def recent(self, filter: Filter, limit: int) -> list[Scored]:
+    def recent(self, filter: Filter, limit: int) -> Scores:
         """Newest by date (valid_from, else created_at); the score is that date in microseconds."""
         ...
 
     # -- vectors
     def embedding_space(self) -> EmbeddingSpace | None: ...
     def vectors(self, ids: Sequence[str]) -> dict[str, Vector]: ...
-    def unembedded(self, limit: int) -> list[Record]:
-        """Present memories without a live vector, oldest first."""
+    def unembedded(self, limit: int) -> dict[int, Record]:
+        """Versions without a live vector, by version number, oldest first; retired ones too, for `known_at`."""
         ...
 
-    def put_vectors(self, vectors: Mapping[str, Vector], space: EmbeddingSpace) -> None:
-        """Adds live vectors; a text changed meanwhile is passed over by the caller re-reading `unembedded`."""
+    def put_vectors(self, vectors: Mapping[int, Vector], space: EmbeddingSpace) -> None:
+        """Adds live vectors by version number; a version's text never changes, so they cannot be put to the wrong text.
+
+        Versions that were forgotten meanwhile are passed over.
+        """
         ...
 
     def begin_reembedding(self, space: EmbeddingSpace) -> int:
-        """Opens (or resumes) a new generation beside the live one; returns how many memories still lack its vector."""
+        """Opens (or resumes) a new generation beside the live one; returns how many versions still lack its vector."""
         ...
 
-    def next_to_reembed(self, limit: int) -> list[Record]: ...
-    def put_reembedded(self, vectors: Mapping[str, Vector]) -> None: ...
+    def next_to_reembed(self, limit: int) -> dict[int, Record]:
+        """Versions that lack the new generation's vector, by version number, oldest first."""
+        ...
+
+    def put_reembedded(self, vectors: Mapping[int, Vector]) -> None: ...
     def finish_reembedding(self) -> None:
         """Makes the new generation live and drops the old one, in one transaction; refuses while memories lack a vector."""
         ...
 
     # -- judgements, journal, settings
     def judge(self, judgements: Sequence[Judgement]) -> None: ...
-    def judgements(self) -> list[Judgement]: ...
+    def judgements(self) -> Judgements: ...
     def log(self, entries: Sequence[JournalEntry]) -> None:
         """Appends journal entries; their `id` is assigned here."""
         ...
 
-    def journal(self, batch: str | None = None, limit: int = 1000) -> list[JournalEntry]: ...
+    def journal(self, batch: str | None = None, limit: int = 1000) -> Journal: ...
     def mark_undone(self, entry_ids: Sequence[int], now: int) -> None: ...
     def setting(self, key: str) -> str | None: ...
     def set_setting(self, key: str, value: str | None) -> None: ...
 
     # -- health
-    def check(self) -> list[Problem]:
+    def check(self) -> Problems:
         """Compares every index with the text."""
         ...
 
-    def repair(self) -> list[Problem]:
+    def repair(self) -> Problems:
         """Rebuilds what `check` found repairable; returns what is left."""
         ...
 

@@ -11,6 +11,7 @@ from recollect.model import Vector
 
 _WORD = re.compile(r"\w+")
 _ENDINGS = ("ations", "ation", "ingly", "ings", "ing", "edly", "ies", "ied", "ed", "es", "ly", "s")
+_PLACES = 5
 
 
 class FixedClock:
@@ -35,9 +36,9 @@ class FixedClock:
 class ToyEmbedder:
     """Hashed bags of stemmed words as unit vectors: texts that share words are near, in any process."""
 
-    def __init__(self, dimensions: int = 128) -> None:
+    def __init__(self, dimensions: int = 256) -> None:
         self._dimensions = dimensions
-        self._places: dict[str, tuple[int, float]] = {}
+        self._places: dict[str, list[tuple[int, float]]] = {}
 
     @property
     def fingerprint(self) -> str:
@@ -54,18 +55,18 @@ class ToyEmbedder:
     def embed_query(self, text: str) -> Vector:
         row = np.zeros(self._dimensions)
         for stem in map(_stem, _WORD.findall(text.lower())):
-            place, sign = self._place(stem)
-            row[place] += sign
+            for place, sign in self._places_of(stem):
+                row[place] += sign
         if not row.any():  # no words, or words that cancel: the text as a whole decides
-            row[self._place("\0" + text)[0]] = 1.0
+            row[self._places_of("\0" + text)[0][0]] = 1.0
         return (row / np.linalg.norm(row)).astype(np.float32)
 
-    def _place(self, stem: str) -> tuple[int, float]:
+    def _places_of(self, stem: str) -> list[tuple[int, float]]:
+        """A few signed places per word, so that two words that meet in one do not pass for each other."""
         if stem not in self._places:
-            number = int.from_bytes(
-                hashlib.blake2b(stem.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "big"
-            )
-            self._places[stem] = ((number >> 1) % self._dimensions, 1.0 if number & 1 else -1.0)
+            digest = hashlib.blake2b(stem.encode("utf-8", "surrogatepass"), digest_size=4 * _PLACES).digest()
+            numbers = [int.from_bytes(digest[at : at + 4], "big") for at in range(0, len(digest), 4)]
+            self._places[stem] = [((n >> 1) % self._dimensions, 1.0 if n & 1 else -1.0) for n in numbers]
         return self._places[stem]
 
 

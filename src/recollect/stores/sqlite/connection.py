@@ -1,0 +1,156 @@
+"""Connections to one file: one that writes, behind a lock, and as many that read as there are readers at once."""
+
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import apsw
+
+from recollect.errors import StoreBusy, StoreDamaged, StoreError, StoreReadOnly
+from recollect.stores.sqlite.opening import MEMORY, connect, open_first
+
+_PAUSE_S = 0.005
+
+
+class Connections:
+    """Hands out connections inside transactions and speaks of SQLite's failures in Recollect's errors."""
+
+    def __init__(self, path: str, *, read_only: bool, busy_timeout_s: float) -> None:
+        self.path = path
+        self.read_only = read_only
+        self._busy_s = busy_timeout_s
+        self._busy_ms = int(busy_timeout_s * 1000)
+        self._lock = threading.RLock()
+        self._depth = 0
+        self._owner: int | None = None
+        self._idle: list[apsw.Connection] = []
+        self._closed = False
+        with _translated(path):
+            self._writer = open_first(path, read_only, self._busy_ms)
+
+    @property
+    def in_transaction(self) -> bool:
+        """Whether this thread is inside a write transaction."""
+        return self._owner == threading.get_ident()
+
+    @contextmanager
+    def write(self) -> Iterator[apsw.Connection]:
+        """One transaction; inside another one, a part of it that can fail by itself."""
+        if self.read_only:
+            raise StoreReadOnly(f"{self.path} was opened with read_only=True and cannot be changed")
+        with self._lock, _translated(self.path):
+            self._check_open()
+            self._begin()
+            try:
+                yield self._writer
+            except BaseException:
+                self._end("ROLLBACK TO inner; RELEASE inner", "ROLLBACK")
+                raise
+            self._end("RELEASE inner", "COMMIT")
+
+    @contextmanager
+    def read(self) -> Iterator[apsw.Connection]:
+        """One consistent view of the file; inside this thread's own write transaction, that one's."""
+        self._check_open()
+        if self.in_transaction or self.path == MEMORY:
+            with self._lock, _translated(self.path):
+                yield self._writer
+            return
+        with _translated(self.path):
+            connection = self._take()
+            try:
+                connection.execute("BEGIN")
+                yield connection
+            finally:
+                self._give_back(connection)
+
+    def checkpoint(self) -> bool:
+        """Moves the log into the file and empties it; False when another process reads or writes just now."""
+        with self._lock:
+            self._check_open()
+            if self.path == MEMORY:
+                return True
+            if self._depth:
+                return False
+            try:
+                self._writer.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
+            except (apsw.BusyError, apsw.LockedError):
+                return False
+            return True
+
+    def close(self) -> None:
+        """Closes every idle connection; one that is still reading closes when it is done."""
+        with self._lock:
+            self._closed = True
+            while self._idle:
+                self._idle.pop().close()
+            self._writer.close()
+
+    def _begin(self) -> None:
+        if self._depth:
+            self._writer.execute("SAVEPOINT inner")
+        else:
+            self._begin_immediate()
+            self._owner = threading.get_ident()
+        self._depth += 1
+
+    def _begin_immediate(self) -> None:
+        """SQLite waits by itself, but gives up at once where it fears a deadlock; then we ask again until the time is over."""
+        deadline = time.monotonic() + self._busy_s
+        while True:
+            try:
+                self._writer.execute("BEGIN IMMEDIATE")
+            except apsw.BusyError:
+                if time.monotonic() >= deadline:
+                    raise
+                time.sleep(_PAUSE_S)
+            else:
+                return
+
+    def _end(self, inner: str, outer: str) -> None:
+        self._depth -= 1
+        try:
+            if self._writer.in_transaction:  # SQLite itself rolls back when the disk is full
+                self._writer.execute(inner if self._depth else outer)
+        except BaseException:
+            if not self._depth and self._writer.in_transaction:
+                self._writer.execute("ROLLBACK")
+            raise
+        finally:
+            if not self._depth:
+                self._owner = None
+
+    def _take(self) -> apsw.Connection:
+        try:
+            return self._idle.pop()
+        except IndexError:
+            return connect(self.path, True, self._busy_ms)
+
+    def _give_back(self, connection: apsw.Connection) -> None:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+        if self._closed:
+            connection.close()
+        else:
+            self._idle.append(connection)
+
+    def _check_open(self) -> None:
+        if self._closed:
+            raise StoreError(f"{self.path} is closed; open it again")
+
+
+@contextmanager
+def _translated(path: str) -> Iterator[None]:
+    try:
+        yield
+    except (apsw.BusyError, apsw.LockedError) as error:
+        raise StoreBusy(f"{path} is locked by another process ({error}); try again, or raise busy_timeout_s") from error
+    except (apsw.CorruptError, apsw.NotADBError) as error:
+        raise StoreDamaged(
+            f"{path} is damaged ({error}); it was left alone. Try: recollect doctor, or restore it from a copy"
+        ) from error
+    except (apsw.ReadOnlyError, apsw.PermissionsError) as error:
+        raise StoreReadOnly(f"{path} cannot be written ({error})") from error
+    except (apsw.CantOpenError, apsw.FullError, apsw.IOError) as error:
+        raise StoreError(f"{path} cannot be used ({error}); check the disk and the folder's permissions") from error

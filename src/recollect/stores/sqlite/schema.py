@@ -1,0 +1,159 @@
+"""The tables, and how an older file becomes a newer one.
+
+A memory has one row per version in `memories`; the present version is the one that is not retired. `fts` indexes present versions,
+`fts_history` the retired ones, so that history never weighs on the statistics of the present. `seq` is never used twice, so that
+a cache can trust it.
+"""
+
+from collections.abc import Callable
+
+import apsw
+
+APPLICATION_ID = 0x52436C74  # "RClt", at offset 68 of the file
+TOKENIZER = ("porter", "unicode61", "remove_diacritics", "2")
+PAGE_SIZE = 8192
+
+_TABLES = """
+CREATE TABLE counters (
+    one INTEGER PRIMARY KEY CHECK (one = 1),
+    store_id TEXT NOT NULL,
+    changes INTEGER NOT NULL DEFAULT 0,
+    touches INTEGER NOT NULL DEFAULT 0,
+    last_seq INTEGER NOT NULL DEFAULT 0,
+    removed_before INTEGER NOT NULL DEFAULT 0
+) STRICT;
+
+CREATE TABLE settings (key TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT;
+
+CREATE TABLE memories (
+    seq INTEGER PRIMARY KEY,
+    id TEXT NOT NULL,
+    text TEXT NOT NULL,
+    essence TEXT,
+    kind TEXT NOT NULL,
+    tier TEXT NOT NULL,
+    priority TEXT NOT NULL,
+    importance REAL,
+    confidence REAL NOT NULL,
+    tags TEXT NOT NULL,
+    metadata TEXT NOT NULL,
+    thread TEXT,
+    position INTEGER,
+    created_at INTEGER NOT NULL,
+    updated_at INTEGER NOT NULL,
+    recorded_at INTEGER NOT NULL,
+    retired_at INTEGER,
+    valid_from INTEGER,
+    valid_to INTEGER,
+    expires_at INTEGER,
+    archived_at INTEGER,
+    cycle INTEGER,
+    access_count INTEGER NOT NULL,
+    last_access INTEGER,
+    source TEXT,
+    trust REAL NOT NULL,
+    embedded INTEGER NOT NULL,
+    changed INTEGER NOT NULL,
+    date INTEGER GENERATED ALWAYS AS (coalesce(valid_from, created_at)) VIRTUAL
+) STRICT;
+CREATE UNIQUE INDEX memories_present ON memories (id) WHERE retired_at IS NULL;
+CREATE INDEX memories_versions ON memories (id, recorded_at);
+CREATE INDEX memories_changed ON memories (changed);
+CREATE INDEX memories_created ON memories (created_at, id) WHERE retired_at IS NULL;
+CREATE INDEX memories_date ON memories (date DESC, id) WHERE retired_at IS NULL;
+CREATE INDEX memories_thread ON memories (thread, position, id) WHERE thread IS NOT NULL;
+CREATE INDEX memories_unembedded ON memories (seq) WHERE embedded = 0;
+
+CREATE TABLE removed (seq INTEGER PRIMARY KEY, changed INTEGER NOT NULL) STRICT;
+CREATE INDEX removed_changed ON removed (changed);
+
+CREATE TABLE memory_tags (tag TEXT NOT NULL, seq INTEGER NOT NULL, PRIMARY KEY (tag, seq)) STRICT, WITHOUT ROWID;
+
+CREATE TABLE edges (
+    from_id TEXT NOT NULL,
+    to_id TEXT NOT NULL,
+    kind TEXT NOT NULL,
+    weight REAL NOT NULL,
+    valid_from INTEGER,
+    valid_to INTEGER,
+    created_at INTEGER NOT NULL,
+    PRIMARY KEY (from_id, to_id, kind)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX edges_to ON edges (to_id);
+
+CREATE TABLE generations (
+    generation INTEGER PRIMARY KEY,
+    fingerprint TEXT NOT NULL,
+    dimensions INTEGER NOT NULL,
+    state TEXT NOT NULL CHECK (state IN ('live', 'building'))
+) STRICT;
+CREATE UNIQUE INDEX generations_state ON generations (state);
+
+CREATE TABLE vectors (
+    seq INTEGER NOT NULL,
+    generation INTEGER NOT NULL,
+    vector BLOB NOT NULL,
+    PRIMARY KEY (seq, generation)
+) STRICT;
+
+CREATE TABLE judgements (
+    query TEXT NOT NULL,
+    memory_id TEXT NOT NULL,
+    grade INTEGER NOT NULL,
+    judged_at INTEGER NOT NULL,
+    PRIMARY KEY (query, memory_id)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX judgements_memory ON judgements (memory_id);
+
+CREATE TABLE journal (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    action TEXT NOT NULL,
+    memory_id TEXT NOT NULL,
+    before TEXT NOT NULL,
+    after TEXT NOT NULL,
+    at INTEGER NOT NULL,
+    batch TEXT NOT NULL,
+    undone_at INTEGER
+) STRICT;
+CREATE INDEX journal_memory ON journal (memory_id);
+CREATE INDEX journal_batch ON journal (batch);
+
+INSERT INTO counters (one, store_id) VALUES (1, lower(hex(randomblob(8))));
+"""
+
+
+def _first_schema(connection: apsw.Connection) -> None:
+    connection.execute(_TABLES)
+    for table in ("fts", "fts_history"):
+        tokenizer = " ".join(TOKENIZER)
+        connection.execute(f'CREATE VIRTUAL TABLE {table} USING fts5(content, essence, tags, tokenize = "{tokenizer}")')
+        # Forgotten words leave no trace in the index, at some cost per deletion.
+        connection.execute(f"INSERT INTO {table} ({table}, rank) VALUES ('secure-delete', 1)")
+
+
+Migration = Callable[[apsw.Connection], None]
+MIGRATIONS: tuple[Migration, ...] = (_first_schema,)
+VERSION = len(MIGRATIONS)
+
+
+def version(connection: apsw.Connection) -> int:
+    """How many migrations a file has had; 0 for an empty one."""
+    return int(connection.execute("PRAGMA user_version").get)
+
+
+def migrate(connection: apsw.Connection) -> None:
+    """Brings a file up to date, one transaction a step; two processes may try at once."""
+    while version(connection) < VERSION:
+        # Not merely IMMEDIATE: while the first schema is made there is no WAL yet, and readers must wait.
+        connection.execute("BEGIN EXCLUSIVE")
+        try:
+            step = version(connection)
+            if step < VERSION:
+                MIGRATIONS[step](connection)
+                connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+                connection.execute(f"PRAGMA user_version = {step + 1}")
+            connection.execute("COMMIT")
+        except BaseException:
+            if connection.in_transaction:
+                connection.execute("ROLLBACK")
+            raise

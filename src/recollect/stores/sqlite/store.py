@@ -1,0 +1,253 @@
+"""SqliteStore: the Store protocol over one file; each method is one transaction around a function of its own module."""
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from types import MappingProxyType
+from typing import Any
+
+import apsw
+
+from recollect.drafts import validate
+from recollect.ids import Entropy, IdSource
+from recollect.model import Draft, Edge, Filter, Record, Vector
+from recollect.query.keywords import KeywordQuery
+from recollect.stores.base import (
+    Edges,
+    EmbeddingSpace,
+    Ids,
+    Journal,
+    JournalEntry,
+    Judgement,
+    Judgements,
+    Records,
+    Scores,
+    StoreState,
+)
+from recollect.stores.sqlite import counters, edges, keywords, notes, reading, similarity, vectors, writing
+from recollect.stores.sqlite.connection import Connections
+from recollect.stores.sqlite.mirror import Mirror, View
+
+BUSY_TIMEOUT_S = 30.0
+
+
+class SqliteStore:
+    """A store in a file, or in memory as `:memory:`; threads and processes may share it.
+
+    `entropy` feeds the ids of new memories and is only replaced in tests.
+    """
+
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        read_only: bool = False,
+        busy_timeout_s: float = BUSY_TIMEOUT_S,
+        entropy: Entropy = os.urandom,
+    ) -> None:
+        self._connections = Connections(os.fspath(path), read_only=read_only, busy_timeout_s=busy_timeout_s)
+        self._mirror = Mirror()
+        self._ids = IdSource(entropy)
+        self._tags: tuple[int, Mapping[str, int]] = (-1, {})
+
+    @property
+    def path(self) -> str:
+        return self._connections.path
+
+    @property
+    def read_only(self) -> bool:
+        return self._connections.read_only
+
+    def state(self) -> StoreState:
+        with self._connections.read() as connection:
+            return counters.state(connection)
+
+    def close(self) -> None:
+        self._connections.close()
+
+    def __enter__(self) -> "SqliteStore":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        """Makes the writes inside one transaction; reads of the same thread see them, others only after the end."""
+        with self._connections.write():
+            yield
+
+    # -- memories
+
+    def add(self, drafts: Sequence[Draft], now: int, space: EmbeddingSpace | None = None) -> Records:
+        checked = [validate(draft) for draft in drafts]
+        if not checked:
+            return []
+        with self._connections.write() as connection:
+            return writing.add(connection, checked, now, space, lambda count: self._ids.take(count, now))
+
+    def update(
+        self,
+        id: str,
+        changes: Mapping[str, Any],
+        now: int,
+        vector: Vector | None = None,
+        space: EmbeddingSpace | None = None,
+    ) -> Record:
+        with self._connections.write() as connection:
+            return writing.update(connection, id, changes, now, None if vector is None else (vector, space))
+
+    def amend(self, changes: Mapping[str, Mapping[str, Any]], now: int) -> None:
+        with self._connections.write() as connection:
+            writing.amend(connection, changes)
+
+    def touch(self, accesses: Mapping[str, int], now: int) -> None:
+        with self._connections.write() as connection:
+            writing.touch(connection, accesses, now)
+
+    def forget(self, ids: Sequence[str]) -> Ids:
+        with self._connections.write() as connection:
+            gone = writing.forget(connection, ids)
+        if gone:
+            self.scrub()
+        return gone
+
+    def scrub(self) -> bool:
+        """Empties the write-ahead log, where forgotten text may linger; False when others use the file or a transaction is open."""
+        return self._connections.checkpoint()
+
+    def get(self, ids: Sequence[str], known_at: int | None = None) -> dict[str, Record]:
+        with self._connections.read() as connection:
+            return reading.get(connection, ids, known_at)
+
+    def list(self, filter: Filter, limit: int, after: str | None = None) -> Records:
+        with self._connections.read() as connection:
+            return reading.page(connection, filter, limit, after)
+
+    def count(self, filter: Filter) -> int:
+        with self._connections.read() as connection:
+            return reading.count(connection, filter)
+
+    def history(self, id: str) -> Records:
+        with self._connections.read() as connection:
+            return reading.history(connection, id)
+
+    # -- links and tags
+
+    def link(self, edges_: Sequence[Edge], now: int) -> None:
+        with self._connections.write() as connection:
+            edges.link(connection, edges_, now)
+
+    def unlink(self, from_id: str, to_id: str, kind: str | None = None) -> int:
+        with self._connections.write() as connection:
+            return edges.unlink(connection, from_id, to_id, kind)
+
+    def edges(self, ids: Sequence[str], filter: Filter, limit_each: int, sequence: bool = True) -> dict[str, Edges]:
+        with self._connections.read() as connection:
+            return edges.around(connection, ids, filter, limit_each, sequence)
+
+    def export_edges(self) -> Iterator[Edge]:
+        with self._connections.read() as connection:
+            found = edges.everything(connection)
+        yield from found
+
+    def tags(self) -> Mapping[str, int]:
+        with self._connections.read() as connection:
+            changes = counters.state(connection).changes
+            if self._tags[0] == changes and not self._connections.in_transaction:
+                return self._tags[1]
+            sql = (
+                "SELECT t.tag, count(*) FROM memory_tags t JOIN memories m USING (seq) "
+                "WHERE m.retired_at IS NULL GROUP BY t.tag ORDER BY t.tag"
+            )
+            found = MappingProxyType(dict(connection.execute(sql)))
+        if not self._connections.in_transaction:
+            self._tags = (changes, found)
+        return found
+
+    # -- search
+
+    def search_keywords(self, query: KeywordQuery, filter: Filter, limit: int) -> Scores:
+        with self._connections.read() as connection:
+            return keywords.search(connection, query, filter, limit)
+
+    def search_vectors(self, vector: Vector, filter: Filter, limit: int) -> Scores:
+        with self._connections.read() as connection:
+            view = self._matrix_view(connection)
+            if view.matrix is None:
+                return []
+            return similarity.search(connection, view.catalogue, view.matrix, vector, filter, limit)
+
+    def recent(self, filter: Filter, limit: int) -> Scores:
+        with self._connections.read() as connection:
+            return reading.recent(connection, filter, limit)
+
+    def _matrix_view(self, connection: apsw.Connection) -> View:
+        # What a transaction has not committed must not reach the mirror: it may yet be undone.
+        mirror = Mirror() if self._connections.in_transaction else self._mirror
+        return mirror.with_matrix(connection)
+
+    # -- vectors
+
+    def embedding_space(self) -> EmbeddingSpace | None:
+        with self._connections.read() as connection:
+            live = vectors.generation(connection)
+            return None if live is None else live.space
+
+    def vectors(self, ids: Sequence[str]) -> dict[str, Vector]:
+        with self._connections.read() as connection:
+            return vectors.of(connection, ids)
+
+    def unembedded(self, limit: int) -> dict[int, Record]:
+        with self._connections.read() as connection:
+            return vectors.unembedded(connection, limit)
+
+    def put_vectors(self, found: Mapping[int, Vector], space: EmbeddingSpace) -> None:
+        with self._connections.write() as connection:
+            vectors.put_live(connection, found, space, counters.bump(connection))
+
+    def begin_reembedding(self, space: EmbeddingSpace) -> int:
+        with self._connections.write() as connection:
+            return vectors.begin(connection, space)
+
+    def next_to_reembed(self, limit: int) -> dict[int, Record]:
+        with self._connections.read() as connection:
+            return vectors.lacking(connection, limit)
+
+    def put_reembedded(self, found: Mapping[int, Vector]) -> None:
+        with self._connections.write() as connection:
+            vectors.put_built(connection, found)
+
+    def finish_reembedding(self) -> None:
+        with self._connections.write() as connection:
+            vectors.finish(connection, counters.bump(connection))
+
+    # -- judgements, journal, settings
+
+    def judge(self, judgements: Sequence[Judgement]) -> None:
+        with self._connections.write() as connection:
+            notes.judge(connection, judgements)
+
+    def judgements(self) -> Judgements:
+        with self._connections.read() as connection:
+            return notes.judgements(connection)
+
+    def log(self, entries: Sequence[JournalEntry]) -> None:
+        with self._connections.write() as connection:
+            notes.log(connection, entries)
+
+    def journal(self, batch: str | None = None, limit: int = 1000) -> Journal:
+        with self._connections.read() as connection:
+            return notes.journal(connection, batch, limit)
+
+    def mark_undone(self, entry_ids: Sequence[int], now: int) -> None:
+        with self._connections.write() as connection:
+            notes.mark_undone(connection, entry_ids, now)
+
+    def setting(self, key: str) -> str | None:
+        with self._connections.read() as connection:
+            return notes.setting(connection, key)
+
+    def set_setting(self, key: str, value: str | None) -> None:
+        with self._connections.write() as connection:
+            notes.set_setting(connection, key, value)
