@@ -13,6 +13,8 @@ from numpy.typing import NDArray
 from recollect.model import Floats
 from recollect.signals.base import Links, Scene, Skip
 
+Walk = tuple[NDArray[np.intp], NDArray[np.intp], Floats]
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Neighbours:
@@ -29,17 +31,18 @@ class Neighbours:
         return self.max_neighbours
 
     def values(self, scene: Scene) -> Floats | Skip:
-        links = scene.links
-        edges = None if links is None else _edges(links, self.max_neighbours, self.without)
-        if edges is None or not len(edges[0]):
+        walks = self.walks(scene.links, len(scene.records))
+        if not walks:
             return Skip("no candidate is linked to another")
         sums = np.zeros(len(scene.records))
-        for distance, (row, other, weight) in enumerate(_walks(edges, len(scene.records), self.steps), 1):
+        for distance, (row, other, weight) in enumerate(walks, 1):
             np.add.at(sums, row, self.decay**distance * weight * scene.totals[other])
         return sums
 
-
-Walk = tuple[NDArray[np.intp], NDArray[np.intp], Floats]
+    def walks(self, links: Links | None, size: int) -> list[Walk]:
+        """Who reaches whom at distance 1, 2, …, whatever the scores; empty where nothing is linked."""
+        edges = None if links is None else _edges(links, self.max_neighbours, self.without)
+        return [] if edges is None or not len(edges[0]) else _walks(edges, size, self.steps)
 
 
 def _edges(links: Links, most: int, without: tuple[str, ...]) -> Walk:
