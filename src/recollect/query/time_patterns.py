@@ -1,0 +1,113 @@
+"""The table of English time phrases: words that announce one, its bounded form, and its reading."""
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from recollect.query import time_readings as read
+from recollect.query.time_calendar import Now, Reading
+from recollect.query.time_readings import DIGITS, MONTHS, SEASONS, TEENS, TENS, UNITS, WEEKDAYS
+
+# Which of several phrases is meant: beside a date with its year, "last Friday" is relative to that date.
+EXPLICIT, NAMED, VAGUE = 0, 1, 2
+YEAR = "<year>"
+
+
+@dataclass(frozen=True, slots=True)
+class Phrase:
+    """One row; every match holds one of its `heads` as a word, or a number of four digits if that is `YEAR`."""
+
+    rank: int
+    heads: tuple[str, ...]
+    pattern: re.Pattern[str]
+    read: Callable[[re.Match[str], Now], Reading | None]
+
+
+_LONG_MONTHS = ("january", "february", "march", "april", "june", "july", "august", "sept", "september", "october")
+_LONG_WEEKDAYS = ("monday", "tues", "tuesday", "wednesday", "thurs", "thursday", "friday", "saturday", "sunday")
+_MONTH_NAMES = (*MONTHS, *_LONG_MONTHS, "november", "december")
+_WEEKDAY_NAMES = (*WEEKDAYS, *_LONG_WEEKDAYS)
+_SEASON_NAMES = tuple(SEASONS)
+_UNIT_NAMES = tuple(unit + plural for unit in UNITS for plural in ("", "s"))
+_PERIODS = ("week", "month", "year")
+
+_FRAGMENTS = {
+    "count": rf"[0-9]{{1,5}}|(?:{'|'.join(TENS)})(?:[-\s](?:{'|'.join(DIGITS)}))?|{'|'.join((*TEENS, *DIGITS))}",
+    "unit": "|".join(f"{unit}s?" for unit in UNITS),
+    "month": (
+        r"jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?"
+        r"|nov(?:ember)?|dec(?:ember)?"
+    ),
+    "weekday": r"mon(?:day)?|tues?(?:day)?|wed(?:nesday)?|thu(?:rs)?(?:day)?|fri(?:day)?|sat(?:urday)?|sun(?:day)?",
+    "season": "|".join(SEASONS),
+    "year": r"(?:19|20)[0-9][0-9]",
+    "mm": r"0[1-9]|1[0-2]",
+    "dd": r"3[01]|[12][0-9]|0?[1-9]",
+    "nth": r"st|nd|rd|th",
+    "part": r"early|mid|late",
+}
+_FRAGMENT = re.compile(r"(?<!P)<(\w+)>")
+_SPACE = r"\s{1,4}"
+
+
+def _row(
+    rank: int, heads: tuple[str, ...], form: str, reader: Callable[[re.Match[str], Now], Reading | None]
+) -> Phrase:
+    """In a form a blank is white space, `<year>` a captured fragment, and both ends are ends of words."""
+    form = _FRAGMENT.sub(lambda name: rf"(?P<{name[1]}>{_FRAGMENTS[name[1]]})", form.replace(" ", _SPACE))
+    return Phrase(rank, heads, re.compile(rf"\b(?:{form})(?!\w)", re.IGNORECASE), reader)
+
+
+_AMOUNT = r"(?P<quantity><count>|a couple(?: of)?|a few|several|half an?|an?)"
+_DAY_PART = r"(?: (?:morning|afternoon|evening|night))?"
+_UNTIL = r"(?:\s?(?:-|–|to|and)\s?(?P<until>3[01]|[12][0-9]|0?[1-9])(?:st|nd|rd|th)?)?"
+_PIECE_OF = r"(?:beginning|start|middle|end|half|week|part|month) of"
+_NOT_IN_A_NUMBER = r"(?<![0-9][.,:/-])"
+_NOT_OF = r"(?! of\b)"
+_NO_YEAR_NEXT = r"(?!,?\s{0,4}(?:19|20)[0-9][0-9]\b)"
+_NO_DATE_NEXT = rf"(?!,? (?:the )?(?:[0-9]|(?:{'|'.join(MONTHS)})))(?! (?:mornings|afternoons|evenings|nights)\b)"
+_NO_SEASON_NEXT = r"(?! (?:of|rolls?|onions?|water|mattress(?:es)?|guys?|over|apart|off|down|out)\b)(?!-|,? [0-9]{4})"
+
+_ISO_DATE = r"(?<!-)<year>[-/]<mm>[-/](?P<dd>[0-3][0-9])(?:T[0-9:.]{2,15}Z?)?(?!-)"
+_ISO_MONTH = r"(?:in|during|since) <year>-<mm>(?!-)"
+_MONTH_DAY_YEAR = rf"<month>\.? <dd><nth>?{_UNTIL}(?:,? |,)<year>"
+_DAY_MONTH_YEAR = rf"{_NOT_IN_A_NUMBER}<dd><nth>?{_UNTIL}(?: of)? <month>\.?(?:,? |,)<year>"
+_MONTH_YEAR = r"<month>\.?,?(?: of)? <year>"
+_SEASON_YEAR = r"<season>(?: of|,)? <year>"
+_MONTH_DAY = rf"<month>\.? <dd><nth>?(?![:%/]|[.,][0-9]){_NO_YEAR_NEXT}"
+_DAY_MONTH = rf"{_NOT_IN_A_NUMBER}<dd><nth>?(?P<of> of)? <month>{_NO_YEAR_NEXT}"
+_AGO = rf"(?<![0-9][.,]){_AMOUNT}(?P<half> and a half)? <unit>(?P<more> and a half)? ago"
+_YESTERDAY = rf"(?P<before>(?:the )?day before )?(?:yesterday{_DAY_PART}|last night)"
+_TODAY = r"(?:earlier )?today|tonight|this (?:morning|afternoon|evening)"
+_PAST_UNITS = rf"(?:last|past) (?P<quantity><count>|few|couple(?: of)?|several) <unit>{_NOT_OF}"
+_PAST_UNIT = rf"(?:the|this) past (?P<quantity>)(?P<unit>day|week|month|year){_NOT_OF}"
+_WEEKEND = rf"(?P<which>last|this past|past|this) weekend{_NOT_OF}"
+_WEEKDAY = rf"(?P<which>last|this past|past|this|on) <weekday>{_DAY_PART}{_NO_DATE_NEXT}{_NOT_OF}"
+_MONTH = rf"(?P<which>in|last|during|since|{_PIECE_OF}) (?:<part>[-\s])?<month>(?!['’]|\.?,?\s{{0,4}}[0-9]){_NOT_OF}"
+_SEASON = rf"(?P<which>last|this past|this|in|during|over|since)(?: the)? (?:<part>[-\s])?<season>{_NO_SEASON_NEXT}"
+_YEAR = rf"(?:in|during|since|{_PIECE_OF}) (?:the year )?(?:<part>[-\s])?<year>(?![-–/%:]|[.,][0-9])"
+
+# Within a rank the first phrase of a text wins, and at one place the first row.
+PHRASES = (
+    _row(EXPLICIT, (YEAR,), _ISO_DATE, read.iso_date),
+    _row(EXPLICIT, (YEAR,), _ISO_MONTH, read.iso_month),
+    _row(EXPLICIT, _MONTH_NAMES, _MONTH_DAY_YEAR, read.full_date),
+    _row(EXPLICIT, _MONTH_NAMES, _DAY_MONTH_YEAR, read.full_date),
+    _row(EXPLICIT, _MONTH_NAMES, _MONTH_YEAR, read.month_of_year),
+    _row(EXPLICIT, _SEASON_NAMES, _SEASON_YEAR, read.season_of_year),
+    _row(NAMED, _MONTH_NAMES, _MONTH_DAY, read.day_of_month),
+    _row(NAMED, _MONTH_NAMES, _DAY_MONTH, read.day_of_month),
+    _row(NAMED, ("ago",), _AGO, read.ago),
+    _row(NAMED, ("yesterday", "night"), _YESTERDAY, read.yesterday),
+    _row(NAMED, ("today", "tonight", "morning", "afternoon", "evening"), _TODAY, read.today),
+    _row(NAMED, _PERIODS, rf"last (?P<period>week|month|year){_NOT_OF}", read.last_period),
+    _row(NAMED, _PERIODS, rf"this (?P<period>week|month|year){_NOT_OF}", read.this_period),
+    _row(NAMED, _UNIT_NAMES, _PAST_UNITS, read.past_units),
+    _row(NAMED, ("day", *_PERIODS), _PAST_UNIT, read.past_units),
+    _row(NAMED, ("weekend",), _WEEKEND, read.weekend),
+    _row(NAMED, _WEEKDAY_NAMES, _WEEKDAY, read.weekday),
+    _row(NAMED, _MONTH_NAMES, _MONTH, read.month),
+    _row(NAMED, _SEASON_NAMES, _SEASON, read.season),
+    _row(NAMED, (YEAR,), _YEAR, read.year),
+    _row(VAGUE, ("recently", "lately"), r"recently|lately", read.recently),
+)
