@@ -182,7 +182,7 @@ class Memory:
         """How many memories pass a filter."""
         return self.store.count(filter_of(self.clock(), where))
 
-    def history(self, id: str) -> list[Record]:  # type: ignore[valid-type]
+    def history(self, id: str) -> Sequence[Record]:
         """Every version of a memory, oldest first."""
         self._present(id)
         return self.store.history(id)
