@@ -5,8 +5,9 @@ a text's vector (cosine down to .992 for e5-small-v2). So every text runs alone 
 many threads, one core each. That costs the same processor time as padded batches, and is exact to the last bit
 whatever the order, the company or the number of threads.
 
-Processors without VNNI saturate int8 products (cosine .997 against those that have it, .39 in a cross-encoder's
-logit); `session.x64quantprecision` buys the exact sums for about a tenth of the time, so that a store can move.
+Processors without VNNI saturate int8 products: cosine .997 against those that have it, .39 in a cross-encoder's
+logit, and 2.6 points of hit@5 on LoCoMo turns (.637 instead of .663 with e5-small-v2). `session.x64quantprecision` buys
+the exact sums for about a tenth of the time, so vectors are as good everywhere and a store can move between machines.
 """
 
 import os
