@@ -7,10 +7,12 @@ so the answer is the exact one.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 import apsw
 import numpy as np
+from numpy.typing import NDArray
 
 from recollect.model import Floats, Vector
 from recollect.stores.sqlite.catalogue import Catalogue, Delta, Mask, Rows, extended
@@ -19,6 +21,8 @@ from recollect.stores.sqlite.vectors import STORED, Generation
 
 _ROUNDING = 2.0**-24  # relative error of one float32 operation
 _LENGTH_ERROR = 2e-6  # how far a stored vector's length may be from 1, twice
+_BLOCK = 24  # rows scored at once; larger blocks are handed back to the system after each search and faulted in again
+_CHUNK = 4096  # vectors read at once
 _FEW = 8  # below one row in so many, gathering them is cheaper than multiplying all
 
 
@@ -43,16 +47,24 @@ class Matrix:
         return candidates, cosines(self.rows[candidates], query)
 
     def _products(self, query: Vector, candidates: Rows) -> Vector:
+        # vecdot multiplies row by row on one thread: a threaded product waits for cores that other searches hold.
         size = len(self.filled)
         if len(candidates) * _FEW < size:
-            return self.rows[candidates] @ query
-        products: Vector = self.rows[:size] @ query
+            gathered: Vector = np.vecdot(self.rows[candidates], query)
+            return gathered
+        products: Vector = np.vecdot(self.rows[:size], query)
         return products if len(candidates) == size else products[candidates]
 
 
 def cosines(rows: Vector, query: Vector) -> Floats:
     """The cosine of each row with the query, in float64, each a function of its two vectors only."""
-    wide, target = rows.astype(np.float64), query.astype(np.float64)
+    target = query.astype(np.float64)
+    blocks = [_cosines(rows[at : at + _BLOCK], target) for at in range(0, len(rows), _BLOCK)]
+    return np.concatenate(blocks) if blocks else np.zeros(0)
+
+
+def _cosines(rows: Vector, target: Floats) -> Floats:
+    wide = rows.astype(np.float64)
     lengths = np.sqrt((wide * wide).sum(axis=1) * (target * target).sum())
     cosine: Floats = (wide * target).sum(axis=1) / lengths
     return cosine.clip(-1.0, 1.0)
@@ -60,8 +72,15 @@ def cosines(rows: Vector, query: Vector) -> Floats:
 
 def load(connection: apsw.Connection, generation: Generation, catalogue: Catalogue) -> Matrix:
     """Reads every live vector of the catalogue's rows."""
-    empty = Matrix(generation, np.zeros((0, generation.space.dimensions), dtype=STORED), np.zeros(0, dtype=np.bool_))
-    return _with_rows(empty, connection, catalogue, np.arange(catalogue.size))
+    dimensions = generation.space.dimensions
+    rows = np.zeros((catalogue.size, dimensions), dtype=STORED)
+    filled = np.zeros(catalogue.size, dtype=np.bool_)
+    stored = connection.execute("SELECT seq, vector FROM vectors WHERE generation = ?", (generation.number,))
+    while chunk := list(islice(stored, _CHUNK)):
+        seqs, vectors = _unpacked(chunk, dimensions)
+        places, here = catalogue.find(seqs)
+        rows[places[here]], filled[places[here]] = vectors[here], True
+    return Matrix(generation, rows, filled)
 
 
 def follow(old: Matrix, connection: apsw.Connection, catalogue: Catalogue, delta: Delta) -> Matrix:
@@ -90,11 +109,18 @@ def _with_rows(old: Matrix, connection: apsw.Connection, catalogue: Catalogue, a
     return Matrix(old.generation, extended(old.rows, start, tail), np.concatenate([old.filled, filled]))
 
 
-def read_vectors(connection: apsw.Connection, seqs: Sequence[int], generation: Generation) -> tuple[list[int], Vector]:
+def read_vectors(
+    connection: apsw.Connection, seqs: Sequence[int], generation: Generation
+) -> tuple[NDArray[np.int64], Vector]:
     """The versions among these that have a vector, and their vectors as rows."""
-    wanted = "IN (SELECT value FROM json_each(?))"
-    sql = f"SELECT seq, vector FROM vectors WHERE seq {wanted} AND generation = ? ORDER BY seq"
-    found: list[Any] = connection.execute(sql, (listed(seqs), generation.number)).fetchall()
-    numbers = [seq for seq, _ in found]
-    flat = np.frombuffer(b"".join(blob for _, blob in found), dtype=STORED)
-    return numbers, flat.reshape(len(found), generation.space.dimensions)
+    sql = (
+        "SELECT seq, vector FROM vectors WHERE seq IN (SELECT value FROM json_each(?)) AND generation = ? ORDER BY seq"
+    )
+    found = connection.execute(sql, (listed(seqs), generation.number)).fetchall()
+    return _unpacked(found, generation.space.dimensions)
+
+
+def _unpacked(found: Sequence[Any], dimensions: int) -> tuple[NDArray[np.int64], Vector]:
+    seqs = np.array([seq for seq, _ in found], dtype=np.int64)
+    flat = np.frombuffer(b"".join([blob for _, blob in found]), dtype=STORED)
+    return seqs, flat.reshape(len(found), dimensions)
