@@ -1,7 +1,7 @@
 """Embeddings for one store: opened on first use, never mixed, never in the way of a write."""
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from threading import Lock
 
@@ -93,10 +93,10 @@ class Embedding:
     def _given_fingerprint(self) -> str:
         return GIVEN if self._open is None else self.embedder().fingerprint
 
-    def passage(self, text: str) -> tuple[Vector | None, RecollectError | None]:
-        """The vector of one changed text, or why there is none."""
-        filled, _, error = self.fill([Draft(text=text)])
-        return filled[0].vector, error
+    def passage(self, text: str) -> tuple[Vector | None, EmbeddingSpace | None, RecollectError | None]:
+        """The vector of one changed text with its space, or why there is none."""
+        filled, space, error = self.fill([Draft(text=text)])
+        return filled[0].vector, space, error
 
     def embed_missing(self, progress: Progress | None = None, batch: int = 64) -> int:
         """Embeds what was stored without a vector; returns how many."""
@@ -124,6 +124,6 @@ class Embedding:
         return done
 
     @staticmethod
-    def _embed(embedder: Embedder, records: Sequence[Record]) -> dict[str, Vector]:
-        vectors = embedder.embed_passages([record.text for record in records])
-        return {record.id: vector for record, vector in zip(records, vectors, strict=True)}
+    def _embed(embedder: Embedder, versions: Mapping[int, Record]) -> dict[int, Vector]:
+        vectors = embedder.embed_passages([record.text for record in versions.values()])
+        return dict(zip(versions, vectors, strict=True))

@@ -21,15 +21,19 @@ def absence(id: str, trace: Trace, store: Store) -> WhyNot:
         return WhyNot(id, f"there is no memory {id!r}{then}")
     if reason := filter.rejects(record):
         return WhyNot(id, f"filtered out: it {reason}")
+    return WhyNot(id, _verdict(id, trace), _legs(id, trace, store))
+
+
+def _verdict(id: str, trace: Trace) -> str:
     for drop in trace.drops:
         if drop.id == id:
-            return WhyNot(
-                id,
-                f"ranked {drop.rank} with score {drop.score:.6g}, then dropped: {drop.reason}",
-                _legs(id, trace, store),
-            )
-    verdict = "no leg retrieved it" if id not in trace.order else "it was ranked, but not kept"
-    return WhyNot(id, verdict, _legs(id, trace, store))
+            return f"ranked {drop.rank} with score {drop.score:.6g}, then dropped: {drop.reason}"
+    if id not in trace.order:
+        return "no leg retrieved it"
+    score = trace.ledger.totals[trace.ledger.ids.index(id)]
+    return (
+        f"ranked {trace.order.index(id) + 1} with score {score:.6g}, below the limit of {trace.recipe.selection.limit}"
+    )
 
 
 def _legs(id: str, trace: Trace, store: Store) -> tuple[str, ...]:

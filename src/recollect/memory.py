@@ -95,9 +95,8 @@ class Memory:
         changes = {name: _converted(name, value) for name, value in changes.items()}
         standing = {name: value for name, value in changes.items() if name in STANDING}
         versioned = {name: value for name, value in changes.items() if name in VERSIONED}
-        vector, failure = (
-            self._embedding.passage(versioned["text"]) if isinstance(versioned.get("text"), str) else (None, None)
-        )
+        text = versioned.get("text")
+        vector, space, failure = self._embedding.passage(text) if isinstance(text, str) else (None, None, None)
         if failure is not None:
             self._warn(f"the new text is stored without a vector, found by keyword: {failure}")
         with self.store.transaction():
@@ -105,7 +104,7 @@ class Memory:
             if standing:
                 self.store.amend({id: standing}, self.clock())
             if versioned:
-                self.store.update(id, versioned, self.clock(), vector)
+                self.store.update(id, versioned, self.clock(), vector, space)
         return self.get(id)
 
     def forget(self, *ids: str) -> list[str]:

@@ -7,7 +7,7 @@ Every step takes and returns immutable values, so the trace is not a mode: it is
 
 import json
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, replace
 
@@ -75,11 +75,9 @@ def search(
     notes.lap("rank")
     ordered, reranked = cross_encode(ordered, gathered.query, recipe, engine, notes)
     notes.lap("cross-encode")
-    ranked = [Ranked(ordered.records[row], float(ordered.ledger.totals[row]), int(row)) for row in ordered.order]
-    kept, drops = select(ranked, recipe.selection, gathered.vectors)
+    kept, drops = select(in_order(ordered), recipe.selection, gathered.vectors)
     hits = _hits(kept, ordered, gathered.runs)
     notes.lap("select")
-    order = tuple(candidate.record.id for candidate in ranked)
     trace = Trace(
         query=gathered.query,
         recipe=recipe,
@@ -87,7 +85,7 @@ def search(
         embedder=engine.embedder,
         runs=gathered.runs,
         ledger=ordered.ledger,
-        order=order,
+        order=tuple(ordered.ledger.ids[row] for row in ordered.order),
         drops=tuple(drops),
         skipped=ordered.skipped,
         reranked=reranked,
@@ -177,6 +175,12 @@ def _newest(query: Query, recipe: Recipe, store: Store) -> Run:
 
 
 # -- hits --------------------------------------------------------------------------------------------------------------------------
+
+
+def in_order(ordered: Ordered) -> Iterator[Ranked]:
+    """Candidates best first."""
+    for rank_now, row in enumerate(ordered.order, 1):
+        yield Ranked(ordered.records[row], float(ordered.ledger.totals[row]), rank_now, int(row))
 
 
 def _hits(kept: Sequence[Ranked], ordered: Ordered, runs: Sequence[Run]) -> tuple[Hit, ...]:

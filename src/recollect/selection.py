@@ -1,6 +1,6 @@
 """Selection: from ranked candidates to the ones returned; every drop has a reason."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -24,39 +24,40 @@ class Selection:
 
 @dataclass(frozen=True, slots=True)
 class Ranked:
-    """A candidate with its final score, in order."""
+    """A candidate with its final score and rank (from 1); `row` is its place in the ledger."""
 
     record: Record
     score: float
+    rank: int
     row: int
 
 
 def select(
-    ranked: Sequence[Ranked], selection: Selection, vectors: Mapping[str, Vector] | None = None
+    ranked: Iterable[Ranked], selection: Selection, vectors: Mapping[str, Vector] | None = None
 ) -> tuple[list[Ranked], list[Drop]]:
-    """Duplicates go first, then order is diversified, then caps and the token budget apply."""
+    """Duplicates go, order is diversified, caps and the token budget apply; it stops as soon as the limit is reached.
+
+    The drops are those that stood above the last hit; everything ranked behind it fell to the limit.
+    """
     drops: list[Drop] = []
-    places = {candidate.record.id: rank for rank, candidate in enumerate(ranked, 1)}
-
-    def drop(candidate: Ranked, reason: str) -> None:
-        drops.append(Drop(candidate.record.id, reason, candidate.score, places[candidate.record.id]))
-
-    kept = _without_duplicates(ranked, drop) if selection.dedup else list(ranked)
+    unique = _without_duplicates(ranked, drops) if selection.dedup else ranked
     if selection.diversity > 0 and vectors:
-        kept = diversify(kept, vectors, selection.diversity, selection.diversity_pool)
-    return _within_caps(kept, selection, drop), drops
+        unique = diversify(list(unique), vectors, selection.diversity, selection.diversity_pool)
+    return _within_caps(unique, selection, drops), drops
 
 
-def _without_duplicates(ranked: Sequence[Ranked], drop: Callable[[Ranked, str], None]) -> list[Ranked]:
+def _drop(candidate: Ranked, reason: str) -> Drop:
+    return Drop(candidate.record.id, reason, candidate.score, candidate.rank)
+
+
+def _without_duplicates(ranked: Iterable[Ranked], drops: list[Drop]) -> Iterator[Ranked]:
     first: dict[str, str] = {}
-    kept = []
     for candidate in ranked:
         better = first.setdefault(canonical(candidate.record.text), candidate.record.id)
         if better == candidate.record.id:
-            kept.append(candidate)
+            yield candidate
         else:
-            drop(candidate, f"duplicate of {better}")
-    return kept
+            drops.append(_drop(candidate, f"duplicate of {better}"))
 
 
 def canonical(text: str) -> str:
@@ -64,24 +65,27 @@ def canonical(text: str) -> str:
     return " ".join(text.lower().split())
 
 
-def _within_caps(ranked: Sequence[Ranked], selection: Selection, drop: Callable[[Ranked, str], None]) -> list[Ranked]:
-    limit = selection.limit if selection.limit > 0 else len(ranked)
+def _within_caps(ranked: Iterable[Ranked], selection: Selection, drops: list[Drop]) -> list[Ranked]:
+    if selection.limit <= 0:
+        ranked = list(ranked)
+    limit = selection.limit if selection.limit > 0 else len(ranked)  # type: ignore[arg-type]
     reflections_left = int(selection.reflection_share * limit + 1e-9)
     tokens_left = selection.max_tokens if selection.max_tokens > 0 else None
     kept: list[Ranked] = []
-    for candidate in ranked:
+    for candidate in ranked if limit else ():
         is_reflection = candidate.record.kind == "reflection"
         cost = tokens(candidate.record.text)
-        if len(kept) >= limit:
-            drop(candidate, f"below the limit of {limit}")
-        elif is_reflection and reflections_left <= 0:
-            drop(candidate, f"reflections may fill {selection.reflection_share:.0%} of the results")
+        if is_reflection and reflections_left <= 0:
+            drops.append(_drop(candidate, f"reflections may fill {selection.reflection_share:.0%} of the results"))
         elif tokens_left is not None and cost > tokens_left:
-            drop(candidate, f"its {cost} tokens exceed what is left of the budget of {selection.max_tokens}")
+            left_over = f"its {cost} tokens exceed what is left of the budget of {selection.max_tokens}"
+            drops.append(_drop(candidate, left_over))
         else:
             kept.append(candidate)
             reflections_left -= is_reflection
             tokens_left = None if tokens_left is None else tokens_left - cost
+            if len(kept) == limit:
+                break
     return kept
 
 
