@@ -36,7 +36,7 @@ def test_answers_are_gold_and_refusals_are_not():
         judgement("boat?", "m4", 1, MAY),
     ]
     questions, only_refusals = judged_questions(made, "own")
-    assert questions == (Question("boat?", "own", "boat?", {"m1": 2.0, "m4": 1.0}),)
+    assert questions == (Question("boat?", "own", "boat?", {"m1": 2.0, "m4": 1.0}, now_us=MAY),)
     assert only_refusals == 1
 
 

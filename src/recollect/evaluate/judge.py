@@ -43,14 +43,19 @@ def latest(judgements: Iterable[Judgement]) -> tuple[Judgement, ...]:
 def judged_questions(judgements: Iterable[Judgement], corpus_id: str) -> tuple[tuple[Question, ...], int]:
     """Questions with the judged answers as gold, and how many queries have only refusals and cannot be scored.
 
-    The question's id is its text, so that rankings saved before and after new judgements can be compared.
+    The question's id is its text, so that rankings saved before and after new judgements can be compared; it is asked
+    as of its latest judgement.
     """
     gold: dict[str, dict[str, float]] = {}
+    asked: dict[str, int] = {}
     for entry in latest(judgements):
         answers = gold.setdefault(entry.query, {})
+        asked[entry.query] = max(entry.judged_at, asked.get(entry.query, entry.judged_at))
         if entry.grade > 0:
             answers[entry.memory_id] = float(entry.grade)
-    questions = tuple(Question(text, corpus_id, text, answers) for text, answers in gold.items() if answers)
+    questions = tuple(
+        Question(text, corpus_id, text, answers, now_us=asked[text]) for text, answers in gold.items() if answers
+    )
     return questions, len(gold) - len(questions)
 
 

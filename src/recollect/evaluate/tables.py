@@ -14,7 +14,7 @@ from recollect.evaluate.scores import Summary
 
 def bench_tables(result: BenchResult) -> Group:
     """All tables of a result: overall, by category, differences, and what n leaves out."""
-    parts: list[Table | Text] = [_overall(result), *(_categories(result, recipe) for recipe in result.recipes)]
+    parts: list[Table | Text] = [_overall(result), _categories(result)]
     if result.differences:
         parts.append(_differences(result))
     parts.append(Text(counted(result)))
@@ -47,15 +47,21 @@ def _overall(result: BenchResult) -> Table:
     return table
 
 
-def _categories(result: BenchResult, recipe: RecipeResult) -> Table:
-    table = Table(title=f"{recipe.contender.name} by category", title_justify="left")
+def _categories(result: BenchResult) -> Table:
+    """Every category, its recipes one below the other; the intervals only where one recipe leaves room for them."""
+    table = Table(title="by category", title_justify="left")
     table.add_column("category")
     table.add_column("n", justify="right")
-    for name in recipe.overall.means:
+    table.add_column("recipe")
+    for name in result.recipes[0].overall.means:
         table.add_column(name, justify="right")
-    for category, summary in recipe.categories.items():
-        cells = [_interval(interval) for interval in summary.means.values()]
-        table.add_row(Text(category or "all"), str(summary.n), *cells)
+    shown = _interval if len(result.recipes) == 1 else lambda interval: _short(interval.mean)
+    for category in dict.fromkeys(name for recipe in result.recipes for name in recipe.categories):
+        for number, recipe in enumerate(result.recipes):
+            summary = recipe.categories[category]
+            heads = (category or "all", str(summary.n)) if number == 0 else ("", "")
+            cells = [shown(interval) for interval in summary.means.values()]
+            table.add_row(*map(Text, heads), Text(recipe.contender.name), *cells)
     return table
 
 

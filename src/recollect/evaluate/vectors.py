@@ -12,12 +12,14 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
-from typing import Protocol, Self
+from typing import Self
 from zlib import crc32
 
 import apsw
 import numpy as np
 from numpy.typing import NDArray
+
+from recollect.embedders.base import Embedder
 
 Vectors = NDArray[np.float32]
 
@@ -30,17 +32,6 @@ _DAMAGED = (apsw.CorruptError, apsw.NotADBError, apsw.FormatError, apsw.SQLError
 _AT_ONCE = 500
 _BUSY_MS = 5000
 BATCH = 256
-
-
-class PassageEmbedder(Protocol):
-    """The part of an embedder that can be cached."""
-
-    @property
-    def fingerprint(self) -> str: ...
-    @property
-    def dimensions(self) -> int: ...
-    def embed_passages(self, texts: Sequence[str]) -> Vectors: ...
-    def embed_query(self, text: str) -> Vectors: ...
 
 
 class VectorCache:
@@ -139,7 +130,7 @@ class CachedEmbedder:
     """
 
     def __init__(
-        self, embedder: PassageEmbedder, cache: VectorCache, progress: Callable[[int, int], None] | None = None
+        self, embedder: Embedder, cache: VectorCache, progress: Callable[[int, int], None] | None = None
     ) -> None:
         self._embedder = embedder
         self._cache = cache
