@@ -1,0 +1,1 @@
+"""The ways in: command line, MCP, HTTP. They translate, they never decide."""
