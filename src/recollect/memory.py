@@ -15,8 +15,10 @@ from recollect.embedders.base import validate_vectors
 from recollect.embedding import Embedding
 from recollect.errors import InvalidInput, NotFound
 from recollect.model import Edge, Record, Vector
-from recollect.pipeline import Engine, search
+from recollect.pipeline import Engine, Notes, gather, search
+from recollect.query.parse import parse
 from recollect.query.tags import Vocabulary
+from recollect.ranking import Gathered
 from recollect.recipe_files import resolve
 from recollect.recipes import Recipe
 from recollect.rerankers.base import Reranker
@@ -161,6 +163,16 @@ class Memory:
         )
         self._count(found.ids)
         return found
+
+    def gather(
+        self, text: str, *, recipe: str | Path | Recipe | None = None, now: Moment | None = None, **where: Unpack[Where]
+    ) -> Gathered:
+        """Reads once what a recall would rank, so that `ranking.rank` can try other weights on it."""
+        chosen = self.recipe if recipe is None else resolve(recipe)
+        filter = filter_of(self.clock() if now is None else to_us(now), where)
+        engine = self._engine()
+        query = parse(text, filter, chosen.parsing, engine.vocabulary())
+        return gather(query, chosen, engine, Notes(engine.strict))
 
     def search_keywords(self, text: str, *, limit: int = 10, **where: Unpack[Where]) -> Recall:
         """The keyword leg alone, with its whole query syntax."""
