@@ -21,6 +21,11 @@ def bump_touches(connection: apsw.Connection) -> None:
     connection.execute("UPDATE counters SET touches = touches + 1")
 
 
+def last_seq(connection: apsw.Connection) -> int:
+    """The highest row number given so far; there are at most so many rows."""
+    return int(connection.execute("SELECT last_seq FROM counters").get)
+
+
 def take_seqs(connection: apsw.Connection, count: int) -> range:
     """So many new row numbers, never given before and never again."""
     last = int(connection.execute("UPDATE counters SET last_seq = last_seq + ? RETURNING last_seq", (count,)).get)

@@ -1,4 +1,10 @@
-"""Keyword search with FTS5 itself: BM25 over text, essence and tags."""
+"""Keyword search: BM25 over text, essence and tags, by FTS5 itself or, for plain words, from postings in memory.
+
+Both give the same scores to the last bit; the choice is one of speed alone.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import apsw
 
@@ -6,39 +12,77 @@ from recollect.errors import InvalidInput, StoreDamaged
 from recollect.model import Filter, Scored
 from recollect.query.keywords import KeywordQuery
 from recollect.stores.sqlite.filters import clause
+from recollect.stores.sqlite.impact import best, tokens
+from recollect.stores.sqlite.mirror import View
 from recollect.stores.sqlite.texts import PRESENT, WEIGHTS
+
+PAYS_FROM_ROWS = 1000  # in smaller stores FTS5 is fast enough
+PAYS_FROM_SEARCH = 3  # a process that asks once or twice does not wait for the postings to be read
+
+
+def plain_terms(connection: apsw.Connection, query: KeywordQuery) -> list[bytes] | None:
+    """The query's terms as the index spells them, or None when it asks for more than single words."""
+    if query.mode != "bare":
+        return None
+    found: list[bytes] = []
+    for term in query.terms:
+        words = tokens(connection, term.text)
+        if term.prefix or len(words) > 1:
+            return None
+        found += words
+    return found
+
+
+def search_postings(
+    connection: apsw.Connection, view: View, terms: Sequence[bytes], filter: Filter, limit: int
+) -> list[Scored]:
+    """Best first, ties by id, from the mirror."""
+    if view.impact is None or limit <= 0:
+        return []
+    scores = view.impact.scores(terms, view.catalogue)
+    rows = best(scores, view.catalogue.mask(filter, connection), limit)
+    hits = [
+        Scored(view.catalogue.ids[row], score) for row, score in zip(rows.tolist(), scores[rows].tolist(), strict=True)
+    ]
+    return sorted(hits, key=lambda hit: (-hit.score, hit.id))[:limit]
 
 
 def search(connection: apsw.Connection, query: KeywordQuery, filter: Filter, limit: int) -> list[Scored]:
-    """Best first, ties by id; an expression FTS5 refuses is retried once as its fallback."""
-    if query.mode == "empty" or limit <= 0:
+    """Best first, ties by id, by FTS5."""
+    if limit <= 0:
         return []
-    try:
-        return _matching(connection, query.expression, filter, limit)
-    except apsw.SQLError as refused:
-        _check_tables(refused)
-        if query.fallback is None:
-            raise InvalidInput(
-                f"the full-text expression {query.expression[:200]!r} cannot be read: {refused}"
-            ) from refused
-    try:
-        return _matching(connection, query.fallback, filter, limit)
-    except apsw.SQLError as refused:
-        raise InvalidInput(f"the full-text expression {query.fallback[:200]!r} cannot be read: {refused}") from refused
-
-
-def _matching(connection: apsw.Connection, expression: str, filter: Filter, limit: int) -> list[Scored]:
     passing = clause(filter)
-    score = f"-bm25({PRESENT}, {', '.join(map(str, WEIGHTS))})"
     sql = (
-        f"SELECT m.id, {score} AS score FROM {PRESENT} f CROSS JOIN memories m ON m.seq = f.rowid "
+        f"SELECT m.id, {score_sql()} AS score FROM {PRESENT} f CROSS JOIN memories m ON m.seq = f.rowid "
         f"WHERE f.{PRESENT} MATCH ? AND {passing.sql} ORDER BY score DESC, m.id LIMIT ?"
     )
-    return [Scored(id, score) for id, score in connection.execute(sql, (expression, *passing.bindings, limit))]
+    found = first_accepted(
+        query, lambda expression: connection.execute(sql, (expression, *passing.bindings, limit)).fetchall()
+    )
+    return [Scored(id, score) for id, score in found]
 
 
-def _check_tables(error: apsw.SQLError) -> None:
-    if "no such table" in str(error):
-        raise StoreDamaged(
-            f"the full-text index is gone ({error}); rebuild it with: recollect doctor --repair"
-        ) from error
+def score_sql() -> str:
+    """BM25 as we give it: higher is better."""
+    return f"-bm25({PRESENT}, {', '.join(map(str, WEIGHTS))})"
+
+
+def first_accepted(query: KeywordQuery, run: Callable[[str], Any]) -> list[tuple[Any, ...]]:
+    """The rows for the query's expression or, where FTS5 refuses that one, for its fallback."""
+    if query.mode == "empty":
+        return []
+    try:
+        return run(query.expression)  # type: ignore[no-any-return]
+    except apsw.SQLError as refused:
+        if "no such table" in str(refused):
+            raise StoreDamaged(f"the full-text index is gone ({refused}); try: recollect doctor --repair") from refused
+        if query.fallback is None:
+            raise _unreadable(query.expression, refused) from refused
+    try:
+        return run(query.fallback)  # type: ignore[no-any-return]
+    except apsw.SQLError as refused:
+        raise _unreadable(query.fallback, refused) from refused
+
+
+def _unreadable(expression: str, refused: apsw.SQLError) -> InvalidInput:
+    return InvalidInput(f"the full-text expression {expression[:200]!r} cannot be read: {refused}")

@@ -6,9 +6,11 @@ from dataclasses import dataclass, replace
 import apsw
 
 from recollect.stores.sqlite import catalogue as catalogues
+from recollect.stores.sqlite import impact as impacts
 from recollect.stores.sqlite import matrix as matrices
 from recollect.stores.sqlite import vectors
 from recollect.stores.sqlite.catalogue import Catalogue
+from recollect.stores.sqlite.impact import Impact
 from recollect.stores.sqlite.matrix import Matrix
 
 _DEAD_KEPT = 1000  # rows of memories that are gone, before a mirror is made anew
@@ -20,6 +22,7 @@ class View:
 
     catalogue: Catalogue
     matrix: Matrix | None = None
+    impact: Impact | None = None
 
 
 class Mirror:
@@ -49,6 +52,17 @@ class Mirror:
                 self._view = view = replace(view, matrix=matrices.load(connection, live, view.catalogue))
             return view
 
+    def with_impact(self, connection: apsw.Connection) -> View:
+        """The view with the inverted index."""
+        view = self.view(connection)
+        if view.impact is not None:
+            return view
+        with self._lock:
+            self._meet(connection)
+            if self._view.impact is None:
+                self._view = replace(self._view, impact=impacts.build(connection, self._view.catalogue))
+            return self._view
+
     def _meet(self, connection: apsw.Connection) -> None:
         """Brings mirror and transaction to the same change count; the lock is held, so the mirror stays where it is."""
         if self._view.catalogue.changes > _counters(connection)[0]:
@@ -72,4 +86,5 @@ def _followed(old: View, connection: apsw.Connection, changes: int, removed_befo
     if matrix is not None:
         live = vectors.generation(connection)
         matrix = matrices.follow(matrix, connection, catalogue, delta) if matrix.generation == live else None
-    return View(catalogue, matrix)
+    impact = old.impact and impacts.follow(old.impact, connection, catalogue, delta)
+    return View(catalogue, matrix, impact)

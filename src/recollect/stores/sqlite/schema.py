@@ -122,11 +122,15 @@ INSERT INTO counters (one, store_id) VALUES (1, lower(hex(randomblob(8))));
 """
 
 
+def full_text(table: str) -> str:
+    """The statement that creates a full-text table."""
+    return f'CREATE VIRTUAL TABLE {table} USING fts5(content, essence, tags, tokenize = "{" ".join(TOKENIZER)}")'
+
+
 def _first_schema(connection: apsw.Connection) -> None:
     connection.execute(_TABLES)
     for table in ("fts", "fts_history"):
-        tokenizer = " ".join(TOKENIZER)
-        connection.execute(f'CREATE VIRTUAL TABLE {table} USING fts5(content, essence, tags, tokenize = "{tokenizer}")')
+        connection.execute(full_text(table))
         # Forgotten words leave no trace in the index, at some cost per deletion.
         connection.execute(f"INSERT INTO {table} ({table}, rank) VALUES ('secure-delete', 1)")
 

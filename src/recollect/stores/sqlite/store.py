@@ -27,6 +27,7 @@ from recollect.stores.base import (
 from recollect.stores.sqlite import counters, edges, keywords, notes, reading, similarity, vectors, writing
 from recollect.stores.sqlite.connection import Connections
 from recollect.stores.sqlite.mirror import Mirror, View
+from recollect.stores.sqlite.past import Past
 
 BUSY_TIMEOUT_S = 30.0
 
@@ -47,7 +48,9 @@ class SqliteStore:
     ) -> None:
         self._connections = Connections(os.fspath(path), read_only=read_only, busy_timeout_s=busy_timeout_s)
         self._mirror = Mirror()
+        self._past = Past()
         self._ids = IdSource(entropy)
+        self._keyword_searches = 0
         self._tags: tuple[int, Mapping[str, int]] = (-1, {})
 
     @property
@@ -63,6 +66,7 @@ class SqliteStore:
             return counters.state(connection)
 
     def close(self) -> None:
+        self._past.close()
         self._connections.close()
 
     def __enter__(self) -> "SqliteStore":
@@ -169,7 +173,23 @@ class SqliteStore:
 
     def search_keywords(self, query: KeywordQuery, filter: Filter, limit: int) -> Scores:
         with self._connections.read() as connection:
-            return keywords.search(connection, query, filter, limit)
+            if filter.known_at is not None:
+                return self._search_past(connection, query, filter)[:limit]
+            terms = keywords.plain_terms(connection, query) if self._postings_pay(connection) else None
+            if terms is None:
+                return keywords.search(connection, query, filter, limit)
+            return keywords.search_postings(connection, self._mirror.with_impact(connection), terms, filter, limit)
+
+    def _search_past(self, connection: apsw.Connection, query: KeywordQuery, filter: Filter) -> Scores:
+        past = Past() if self._connections.in_transaction else self._past
+        return past.search(connection, counters.state(connection).changes, query, filter)
+
+    def _postings_pay(self, connection: apsw.Connection) -> bool:
+        if self._connections.in_transaction:
+            return False
+        self._keyword_searches += 1
+        often = self._keyword_searches >= keywords.PAYS_FROM_SEARCH
+        return often and counters.last_seq(connection) > keywords.PAYS_FROM_ROWS
 
     def search_vectors(self, vector: Vector, filter: Filter, limit: int) -> Scores:
         with self._connections.read() as connection:

@@ -8,7 +8,8 @@ from recollect.model import Record
 from recollect.query.keywords import segment
 
 PRESENT, HISTORY = "fts", "fts_history"
-WEIGHTS = (1.0, 1.0, 1.0)  # of the columns content, essence, tags
+COLUMNS = ("content", "essence", "tags")
+WEIGHTS = (1.0, 1.0, 1.0)  # of the columns, in BM25
 
 
 def indexed(record: Record) -> tuple[str, str, str]:

@@ -1,0 +1,70 @@
+"""Keyword search in what the store knew at an earlier moment.
+
+Only the versions known then may count, also in the statistics of BM25, so they get an index of their own, in memory. The score is
+the one the store would have given at that moment. The last few moments asked for are kept until the store changes.
+"""
+
+import threading
+from collections import OrderedDict
+
+import apsw
+
+from recollect.model import Filter, Scored
+from recollect.query.keywords import KeywordQuery
+from recollect.stores.sqlite import schema
+from recollect.stores.sqlite.catalogue import versions
+from recollect.stores.sqlite.filters import clause
+from recollect.stores.sqlite.keywords import first_accepted, score_sql
+from recollect.stores.sqlite.rows import listed
+from recollect.stores.sqlite.texts import COLUMNS, HISTORY, PRESENT
+
+_MOMENTS_KEPT = 2
+
+
+class Past:
+    """Indexes of earlier moments, by moment and change count."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._moments: OrderedDict[tuple[int, int], apsw.Connection] = OrderedDict()
+
+    def search(self, connection: apsw.Connection, changes: int, query: KeywordQuery, filter: Filter) -> list[Scored]:
+        """Every match that passes, best first, ties by id."""
+        with self._lock:
+            then = self._at(connection, changes, filter)
+            sql = f"SELECT rowid, {score_sql()} FROM {PRESENT} WHERE {PRESENT} MATCH ?"
+            found = first_accepted(query, lambda expression: then.execute(sql, (expression,)).fetchall())
+        passing = set(versions(connection, filter).tolist())
+        scores = {seq: score for seq, score in found if seq in passing}
+        sql = "SELECT m.seq, m.id FROM memories m WHERE m.seq IN (SELECT value FROM json_each(?))"
+        hits = [Scored(id, scores[seq]) for seq, id in connection.execute(sql, (listed(list(scores)),))]
+        return sorted(hits, key=lambda hit: (-hit.score, hit.id))
+
+    def close(self) -> None:
+        with self._lock:
+            while self._moments:
+                self._moments.popitem()[1].close()
+
+    def _at(self, connection: apsw.Connection, changes: int, filter: Filter) -> apsw.Connection:
+        key = (filter.known_at or 0, changes)
+        if key not in self._moments:
+            self._moments[key] = _indexed(connection, filter)
+        self._moments.move_to_end(key)
+        while len(self._moments) > _MOMENTS_KEPT:
+            self._moments.popitem(last=False)[1].close()
+        return self._moments[key]
+
+
+def _indexed(connection: apsw.Connection, filter: Filter) -> apsw.Connection:
+    known = clause(Filter(now=filter.now, known_at=filter.known_at, everything=True))
+    columns = ", ".join(f"f.{name}" for name in COLUMNS)
+    halves = (
+        f"SELECT m.seq, {columns} FROM memories m JOIN {table} f ON f.rowid = m.seq WHERE {known.sql} AND m.retired_at {state}"
+        for table, state in ((PRESENT, "IS NULL"), (HISTORY, "IS NOT NULL"))
+    )
+    rows = connection.execute(" UNION ALL ".join(halves), known.bindings * 2)
+    then = apsw.Connection(":memory:")
+    then.execute(schema.full_text(PRESENT))
+    with then:
+        then.executemany(f"INSERT INTO {PRESENT} (rowid, {', '.join(COLUMNS)}) VALUES (?, ?, ?, ?)", rows)
+    return then
