@@ -1,6 +1,6 @@
 """The JSON shapes of records, hits and traces: one spelling for MCP, HTTP and `--json`.
 
-Times are ISO 8601 in UTC with all microseconds. Every shape is a TypedDict, so schemas can be read off it and mypy checks what is built.
+Times are ISO 8601 in UTC with all microseconds. Every shape is a TypedDict, so schemas can be read off it.
 """
 
 from collections.abc import Mapping, Sequence

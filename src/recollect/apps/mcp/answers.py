@@ -1,0 +1,199 @@
+"""What the tools answer: the shapes of structured content, and the text beside it."""
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from typing_extensions import TypedDict
+
+from recollect.apps.mcp.envelope import NOTICE, Quoted, provenance, quote, shown, visible
+from recollect.apps.wire import EdgeShape
+from recollect.clock import iso
+from recollect.model import Edge, Hit, Record
+from recollect.trace import Recall
+
+TITLE_LENGTH = 80
+
+
+class FoundShape(TypedDict):
+    """One recalled memory."""
+
+    id: str
+    rank: int
+    score: float
+    text: str
+    date: str
+    kind: str
+    tags: list[str]
+    thread: str | None
+    source: str | None
+    trust: float
+    why: str
+
+
+class FoundAnswer(TypedDict):
+    """What a search found, best first."""
+
+    notice: str
+    memories: list[FoundShape]
+    left_out: int
+    warnings: list[str]
+
+
+class RememberedAnswer(TypedDict):
+    """What was stored; `embedded` false means that for now it is found by its words alone."""
+
+    id: str
+    created_at: str
+    embedded: bool
+
+
+class ForgottenAnswer(TypedDict):
+    """Which memories are gone, and which were never there."""
+
+    forgotten: list[str]
+    unknown: list[str]
+
+
+class LinkedAnswer(TypedDict):
+    """The link as it stands."""
+
+    link: EdgeShape
+
+
+class ResultShape(TypedDict):
+    """A search result in the form that search-and-fetch clients expect."""
+
+    id: str
+    title: str
+    url: str
+
+
+class SearchAnswer(TypedDict):
+    """Results to choose from; `fetch` gives the whole text."""
+
+    notice: str
+    results: list[ResultShape]
+
+
+class FetchAnswer(TypedDict):
+    """One memory, whole."""
+
+    notice: str
+    id: str
+    title: str
+    text: str
+    url: str
+    metadata: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """Structured content and the text that says the same."""
+
+    structured: Any
+    text: str
+
+
+def found(recall: Recall, explain: bool) -> Answer:
+    """A recall's answer: every memory quoted, and the same as data."""
+    left_out = sum("budget" in drop.reason for drop in recall.trace.drops)
+    structured: FoundAnswer = {
+        "notice": NOTICE,
+        "memories": [_found(hit, explain) for hit in recall],
+        "left_out": left_out,
+        "warnings": list(recall.warnings),
+    }
+    quoted = [Quoted(hit.text, {**provenance(hit.record), "score": round(hit.score, 6)}) for hit in recall]
+    remarks = [f"{left_out} more did not fit into max_tokens."] if left_out else []
+    explained = [f"Why memory {hit.rank}: {hit.why()}" for hit in recall] if explain else []
+    text = "\n".join(
+        [quote(quoted), *remarks, *explained, *(f"Warning: {visible(warning)}" for warning in recall.warnings)]
+    )
+    return Answer(shown(structured), text)
+
+
+def remembered(record: Record) -> Answer:
+    """What `remember` answers."""
+    structured: RememberedAnswer = {
+        "id": record.id,
+        "created_at": str(iso(record.created_at)),
+        "embedded": record.embedded,
+    }
+    return Answer(shown(structured), f"Remembered as {json.dumps(shown(record.id), ensure_ascii=False)}.")
+
+
+def forgotten(asked: Sequence[str], gone: Iterable[str]) -> Answer:
+    """What `forget` answers."""
+    existed = set(gone)
+    structured: ForgottenAnswer = {
+        "forgotten": [id for id in dict.fromkeys(asked) if id in existed],
+        "unknown": [id for id in dict.fromkeys(asked) if id not in existed],
+    }
+    unknown = len(structured["unknown"])
+    tail = f" {unknown} of the ids named no memory." if unknown else ""
+    return Answer(shown(structured), f"Forgot {len(structured['forgotten'])}.{tail}")
+
+
+def linked(edge: Edge, shape: EdgeShape) -> Answer:
+    """What `link` answers."""
+    structured: LinkedAnswer = {"link": shape}
+    return Answer(shown(structured), f"Linked, kind {json.dumps(shown(edge.kind))}, weight {edge.weight:g}.")
+
+
+def results(recall: Recall) -> Answer:
+    """What `search` answers; JSON text, as its clients expect."""
+    structured: SearchAnswer = {
+        "notice": NOTICE,
+        "results": [{"id": hit.id, "title": title(hit.record), "url": uri(hit.id)} for hit in recall],
+    }
+    return _as_json(structured)
+
+
+def fetched(record: Record) -> Answer:
+    """What `fetch` answers; JSON text, as its clients expect."""
+    structured: FetchAnswer = {
+        "notice": NOTICE,
+        "id": record.id,
+        "title": title(record),
+        "text": record.text,
+        "url": uri(record.id),
+        "metadata": {**provenance(record), **({"metadata": dict(record.metadata)} if record.metadata else {})},
+    }
+    return _as_json(structured)
+
+
+def title(record: Record) -> str:
+    """The essence, or the beginning of the text, on one line."""
+    line = " ".join((record.essence or record.text).split())
+    return line if len(line) <= TITLE_LENGTH else f"{line[: TITLE_LENGTH - 1]}…"
+
+
+def uri(id: str) -> str:
+    """The address of a memory as a resource."""
+    from urllib.parse import quote as percent_encoded
+
+    return f"recollect://memory/{percent_encoded(id, safe='')}"
+
+
+def _found(hit: Hit, explain: bool) -> FoundShape:
+    record = hit.record
+    return {
+        "id": record.id,
+        "rank": hit.rank,
+        "score": hit.score,
+        "text": record.text,
+        "date": str(iso(record.date)),
+        "kind": record.kind,
+        "tags": list(record.tags),
+        "thread": record.thread,
+        "source": record.source,
+        "trust": record.trust,
+        "why": hit.why() if explain else "",
+    }
+
+
+def _as_json(structured: Any) -> Answer:
+    plain = shown(structured)
+    return Answer(plain, json.dumps(plain, ensure_ascii=False))

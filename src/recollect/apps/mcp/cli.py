@@ -1,0 +1,136 @@
+"""`recollect mcp`: serve a memory to MCP clients, and tell them about it."""
+
+import os
+import shutil
+import sys
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from recollect.apps.mcp.clients import CLIENTS, Client, Place, client_named, merged, snippet, write
+from recollect.errors import InvalidInput, MissingExtra, NotFound
+from recollect.settings import Settings, load
+
+app = typer.Typer(
+    help="Serve a memory to MCP clients such as Claude, Cursor, VS Code and Codex.",
+    epilog="Example: recollect mcp install claude-desktop --write",
+    invoke_without_command=True,
+    no_args_is_help=False,
+)
+
+Store = Annotated[
+    Path | None,
+    typer.Option(
+        "--store", metavar="FILE", help="The memory file. Default: RECOLLECT_STORE, else one in your data folder."
+    ),
+]
+ReadOnly = Annotated[bool, typer.Option("--read-only", help="Offer only the tools that read.")]
+
+
+@app.callback()
+def mcp(
+    context: typer.Context,
+    http: Annotated[bool, typer.Option("--http", help="Serve over streamable HTTP at /mcp instead of stdio.")] = False,
+    port: Annotated[int, typer.Option(help="The port for --http.")] = 7077,
+    read_only: ReadOnly = False,
+    store: Store = None,
+    embedder: Annotated[str | None, typer.Option(help="The embedder, or none for keywords alone.")] = None,
+) -> None:
+    """Serves the memory over standard input and output, as MCP clients start it: `recollect mcp --read-only`."""
+    if context.invoked_subcommand is not None:
+        return
+    settings = load(store=store, embedder=embedder)
+    if read_only and not settings.store_path.exists():
+        raise NotFound(f"there is no store at {settings.store_path} to read; leave out --read-only to make one")
+    if http:
+        _over_http(settings, port, read_only)
+    else:
+        _over_stdio(settings, read_only)
+
+
+@app.command()
+def install(
+    client: Annotated[
+        str | None, typer.Argument(help=f"One of {', '.join(CLIENTS)}; all are printed if left out.")
+    ] = None,
+    write_file: Annotated[
+        bool, typer.Option("--write", help="Write the file instead of printing what belongs into it.")
+    ] = False,
+    name: Annotated[str, typer.Option(help="What the client calls this memory.")] = "recollect",
+    read_only: ReadOnly = False,
+    store: Store = None,
+) -> None:
+    """Prints or writes a client's configuration: `recollect mcp install cursor --write`.
+
+    What is in the file already stays, and a copy of it is kept beside it.
+    """
+    command = _command(store, read_only)
+    place = Place(sys.platform, Path.home(), Path.cwd(), os.environ)
+    if not name.replace("-", "").replace("_", "").isalnum() or not name.isascii():
+        raise InvalidInput(f"a server's name is letters, digits, - and _; got {name!r}")
+    if client is None:
+        if write_file:
+            raise InvalidInput(f"--write needs a client: one of {', '.join(CLIENTS)}")
+        for row in CLIENTS.values():
+            _print(row, place, name, command)
+    elif write_file:
+        _write(client_named(client), place, name, command)
+    else:
+        _print(client_named(client), place, name, command)
+
+
+def _print(client: Client, place: Place, name: str, command: Sequence[str]) -> None:
+    typer.echo(f"# {client.title}: {client.file(place)}", err=True)
+    typer.echo(snippet(client, name, command))
+    _note(client, command)
+
+
+def _write(client: Client, place: Place, name: str, command: Sequence[str]) -> None:
+    path = client.file(place)
+    before = path.read_text(encoding="utf-8") if path.exists() else ""
+    after = merged(client, before, name, command)
+    if after == before:
+        typer.echo(f"{path} has the entry already")
+        return
+    backup = write(path, after, datetime.now(UTC))
+    typer.echo(f"{client.title}: wrote {path}" + (f", the file as it was is {backup}" if backup else ""))
+    _note(client, command)
+
+
+def _note(client: Client, command: Sequence[str]) -> None:
+    if client.note:
+        typer.echo(client.note.replace("COMMAND", " ".join(command)), err=True)
+
+
+def _command(store: Path | None, read_only: bool) -> list[str]:
+    """How a client starts us: with full paths, for desktop programs do not share the shell's PATH."""
+    beside = Path(sys.executable).with_name("recollect.exe" if sys.platform == "win32" else "recollect")
+    found = str(beside) if beside.exists() else shutil.which("recollect")
+    program = [found] if found else [sys.executable, "-m", "recollect"]
+    options = [
+        *(["--store", str(store.expanduser().resolve())] if store else []),
+        *(["--read-only"] if read_only else []),
+    ]
+    return [*program, "mcp", *options]
+
+
+def _over_stdio(settings: Settings, read_only: bool) -> None:
+    try:
+        from recollect.apps.mcp.stdio import run
+    except ImportError:
+        raise MissingExtra.of("MCP", "mcp") from None
+    from recollect.apps.opener import Opener
+
+    if not read_only:
+        settings.store_path.parent.mkdir(parents=True, exist_ok=True)
+    with Opener(settings)(settings.store_path, read_only=read_only) as memory:
+        run(memory, read_only=read_only)
+
+
+def _over_http(settings: Settings, port: int, read_only: bool) -> None:
+    from recollect.apps.http.cli import serve_mcp
+
+    serve_mcp(settings, port, read_only)

@@ -1,0 +1,221 @@
+"""The MCP server: a thin translation of the tool table, two resources and a prompt."""
+
+import json
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import AbstractContextManager
+from typing import Any, Protocol, TypeVar
+from urllib.parse import unquote
+
+import mcp_types as types
+from mcp.server.context import ServerRequestContext
+from mcp.server.lowlevel.server import Server
+from mcp.shared.exceptions import MCPError
+from pydantic import TypeAdapter, ValidationError
+
+from recollect import __version__
+from recollect.apps import wire
+from recollect.apps.mcp.answers import uri
+from recollect.apps.mcp.brief import LEAST_TOKENS, MOST_TOKENS, USUAL_TOKENS, brief
+from recollect.apps.mcp.envelope import NOTICE, Quoted, provenance, quote, shown, visible
+from recollect.apps.mcp.tools import TOOLS, Tool
+from recollect.errors import NotFound, RecollectError
+from recollect.memory import Memory
+
+T = TypeVar("T")
+Context = ServerRequestContext[Any, Any]
+
+INSTRUCTIONS = (
+    "A memory that lasts between sessions. Call recall before answering what may have come up before; call remember for "
+    f"facts, preferences and decisions worth keeping. {NOTICE}"
+)
+STATS_URI = "recollect://stats"
+MEMORY_URI = "recollect://memory/"
+
+
+class Door(Protocol):
+    """How a request reaches a memory: what its caller may do, which memory it is, and where blocking work runs."""
+
+    def scopes(self, context: Context) -> frozenset[str]: ...
+    def memory(self, context: Context, scope: str) -> AbstractContextManager[Memory]: ...
+    def run(self, work: Callable[[], T], searches: bool) -> Awaitable[T]: ...
+
+
+def build(door: Door) -> Server[Any]:
+    """A server for whoever the door lets in."""
+    desk = _Desk(door)
+    return Server(
+        "recollect",
+        version=__version__,
+        title="Recollect",
+        description="Memory search for AI agents",
+        instructions=INSTRUCTIONS,
+        get_tool_input_schema=lambda name: input_schema(TOOLS[name]) if name in TOOLS else None,
+        on_list_tools=desk.list_tools,
+        on_call_tool=desk.call_tool,
+        on_list_resources=desk.list_resources,
+        on_list_resource_templates=desk.list_templates,
+        on_read_resource=desk.read_resource,
+        on_list_prompts=desk.list_prompts,
+        on_get_prompt=desk.get_prompt,
+    )
+
+
+def input_schema(tool: Tool) -> dict[str, Any]:
+    """The JSON schema of a tool's arguments."""
+    return tool.takes.model_json_schema()
+
+
+def output_schema(tool: Tool) -> dict[str, Any]:
+    """The JSON schema of a tool's structured content."""
+    return TypeAdapter(tool.gives).json_schema()
+
+
+def described(tool: Tool) -> types.Tool:
+    """A tool as clients see it."""
+    return types.Tool(
+        name=tool.name,
+        title=tool.title,
+        description=tool.about,
+        input_schema=input_schema(tool),
+        output_schema=output_schema(tool),
+        annotations=types.ToolAnnotations(
+            title=tool.title,
+            read_only_hint=tool.scope == "read",
+            destructive_hint=tool.scope == "delete",
+            idempotent_hint=tool.idempotent,
+            open_world_hint=False,
+        ),
+    )
+
+
+class _Desk:
+    """The handlers of one server."""
+
+    def __init__(self, door: Door) -> None:
+        self._door = door
+
+    async def list_tools(self, context: Context, _: types.PaginatedRequestParams | None) -> types.ListToolsResult:
+        scopes = self._door.scopes(context)
+        return types.ListToolsResult(tools=[described(tool) for tool in TOOLS.values() if tool.scope in scopes])
+
+    async def call_tool(self, context: Context, params: types.CallToolRequestParams) -> types.CallToolResult:
+        tool = TOOLS.get(params.name)
+        if tool is None or tool.scope not in self._door.scopes(context):
+            raise MCPError(types.INVALID_PARAMS, f"there is no tool {params.name[:80]!r} here")
+        try:
+            asked = tool.takes.model_validate(params.arguments or {})
+            answer = await self._with_memory(
+                context, tool.scope, lambda memory: tool.run(memory, asked, _client(context)), tool.searches
+            )
+        except ValidationError as error:
+            return _failed(reasons(error))
+        except RecollectError as error:
+            return _failed(str(error))
+        return types.CallToolResult(
+            content=[types.TextContent(type="text", text=answer.text)], structured_content=answer.structured
+        )
+
+    async def list_resources(
+        self, context: Context, _: types.PaginatedRequestParams | None
+    ) -> types.ListResourcesResult:
+        stats = types.Resource(
+            uri=STATS_URI, name="stats", title="Counts and sizes of the memory", mime_type="application/json"
+        )
+        return types.ListResourcesResult(resources=[stats])
+
+    async def list_templates(
+        self, context: Context, _: types.PaginatedRequestParams | None
+    ) -> types.ListResourceTemplatesResult:
+        template = types.ResourceTemplate(
+            uri_template=f"{MEMORY_URI}{{id}}",
+            name="memory",
+            title="One memory, quoted as data",
+            mime_type="text/plain",
+        )
+        return types.ListResourceTemplatesResult(resource_templates=[template])
+
+    async def read_resource(
+        self, context: Context, params: types.ReadResourceRequestParams
+    ) -> types.ReadResourceResult:
+        address = str(params.uri)
+        if address == STATS_URI:
+            counts = await self._with_memory(context, "read", lambda memory: shown(wire.stats(memory.stats())))
+            return _resource(address, json.dumps(counts, ensure_ascii=False), "application/json")
+        if not address.startswith(MEMORY_URI):
+            raise MCPError(types.INVALID_PARAMS, f"there is no resource {address[:200]!r}", {"uri": address})
+        id = unquote(address.removeprefix(MEMORY_URI))
+        try:
+            record = await self._with_memory(context, "read", lambda memory: memory.get(id))
+        except NotFound as error:
+            raise MCPError(types.INVALID_PARAMS, visible(str(error)), {"uri": address}) from None
+        return _resource(uri(record.id), quote([Quoted(record.text, provenance(record))]), "text/plain")
+
+    async def list_prompts(self, context: Context, _: types.PaginatedRequestParams | None) -> types.ListPromptsResult:
+        return types.ListPromptsResult(prompts=[BRIEF])
+
+    async def get_prompt(self, context: Context, params: types.GetPromptRequestParams) -> types.GetPromptResult:
+        if params.name != BRIEF.name:
+            raise MCPError(types.INVALID_PARAMS, f"there is no prompt {params.name[:80]!r}; known: {BRIEF.name}")
+        given = params.arguments or {}
+        topic, budget = visible(given.get("topic", "")).strip()[:500], _budget(given)
+        text = await self._with_memory(context, "read", lambda memory: brief(memory, topic, budget), searches=True)
+        message = types.PromptMessage(role="user", content=types.TextContent(type="text", text=text))
+        return types.GetPromptResult(description=BRIEF.description, messages=[message])
+
+    async def _with_memory(
+        self, context: Context, scope: str, work: Callable[[Memory], T], searches: bool = False
+    ) -> T:
+        def reached() -> T:
+            with self._door.memory(context, scope) as memory:
+                return work(memory)
+
+        return await self._door.run(reached, searches)
+
+
+BRIEF = types.Prompt(
+    name="brief",
+    title="Brief me from memory",
+    description="What the memory holds about a topic or, without one, what always holds and what came last.",
+    arguments=[
+        types.PromptArgument(name="topic", description="What the session is about.", required=False),
+        types.PromptArgument(
+            name="max_tokens",
+            description=f"About how many tokens the briefing may take, {LEAST_TOKENS} to {MOST_TOKENS}; usually {USUAL_TOKENS}.",
+            required=False,
+        ),
+    ],
+)
+
+
+def reasons(error: ValidationError) -> str:
+    """What is wrong with arguments, one a line, without the values."""
+    return "\n".join(
+        f"{'.'.join(str(part) for part in problem['loc']) or 'arguments'}: {problem['msg']}"
+        for problem in error.errors()
+    )
+
+
+def _budget(given: Mapping[str, str]) -> int:
+    written = given.get("max_tokens") or str(USUAL_TOKENS)
+    if not (written.isascii() and written.isdigit() and LEAST_TOKENS <= int(written[:9]) <= MOST_TOKENS):
+        raise MCPError(
+            types.INVALID_PARAMS,
+            f"max_tokens must be a number from {LEAST_TOKENS} to {MOST_TOKENS}; got {written[:40]!r}",
+        )
+    return int(written)
+
+
+def _client(context: Context) -> str:
+    """The client's own name, for provenance."""
+    known = context.session.client_params
+    name = known.client_info.name.strip() if known is not None else ""
+    return f"mcp:{name[:100]}" if name else "mcp"
+
+
+def _failed(message: str) -> types.CallToolResult:
+    return types.CallToolResult(content=[types.TextContent(type="text", text=visible(message))], is_error=True)
+
+
+def _resource(address: str, text: str, mime_type: str) -> types.ReadResourceResult:
+    contents = types.TextResourceContents(uri=address, text=text, mime_type=mime_type)
+    return types.ReadResourceResult(contents=[contents])

@@ -1,0 +1,70 @@
+"""Opening memories for a server: many files, one set of models."""
+
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from threading import Lock
+from typing import TypeVar
+
+from recollect.embedders.base import Embedder
+from recollect.embedding import Embedding
+from recollect.memory import Memory
+from recollect.rerankers.base import Reranker
+from recollect.settings import Settings, open_options
+from recollect.stores.sqlite import SqliteStore
+
+T = TypeVar("T")
+NONE = "none"  # the setting that means no model at all
+
+
+class Opener:
+    """Opens memory files; the models are loaded on first use, once, whatever the number of files."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._embedder = None if settings.embedder == NONE else once(self._open_embedder)
+        self._reranker = None if settings.reranker == NONE else locked(cache(self._open_reranker))
+
+    def __call__(self, path: Path, *, read_only: bool = False) -> Memory:
+        """The memory in a file, made if absent."""
+        store = SqliteStore(path, read_only=read_only)
+        return Memory(
+            store,
+            embedding=Embedding(store, self._embedder),
+            reranker=self._reranker,
+            recipe=self._settings.recipe,
+            count_accesses=not read_only,
+        )
+
+    def _open_embedder(self) -> Embedder:
+        from recollect.embedders import open_embedder
+
+        return open_embedder(self._settings.embedder, open_options(self._settings))
+
+    def _open_reranker(self, name: str) -> Reranker:
+        from recollect.rerankers import open_reranker
+
+        return open_reranker(self._settings.reranker if name == "default" else name, open_options(self._settings))
+
+
+def once(make: Callable[[], T]) -> Callable[[], T]:
+    """The same value for every caller; a failed attempt is made again by the next one."""
+    cached = cache(make)
+    lock = Lock()
+
+    def get() -> T:
+        with lock:
+            return cached()
+
+    return get
+
+
+def locked(make: Callable[[str], T]) -> Callable[[str], T]:
+    """One caller at a time, so that two requests never load the same model twice."""
+    lock = Lock()
+
+    def get(name: str) -> T:
+        with lock:
+            return make(name)
+
+    return get

@@ -1,0 +1,206 @@
+"""A client session in the same process: every tool, resource and the prompt."""
+
+import json
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import anyio
+import pytest
+from mcp import Client
+from mcp.shared.exceptions import MCPError
+
+from recollect.apps.mcp.server import build
+from recollect.apps.mcp.stdio import EVERYTHING, READING, OneMemory
+from recollect.memory import Memory
+from recollect.selection import tokens
+
+
+def session(memory: Memory, work: Callable[[Client], Awaitable[Any]], scopes: frozenset[str] = EVERYTHING) -> Any:
+    async def run() -> Any:
+        async with Client(build(OneMemory(memory, scopes))) as client:
+            try:
+                return await work(client)
+            except MCPError as error:  # raised past the task group, it would come out as a group
+                return error
+
+    answer = anyio.run(run)
+    if isinstance(answer, MCPError):
+        raise answer
+    return answer
+
+
+def call(memory: Memory, name: str, arguments: dict[str, Any]) -> Any:
+    async def work(client: Client) -> Any:
+        return await client.call_tool(name, arguments)
+
+    return session(memory, work)
+
+
+def test_the_surface_is_small_and_says_what_it_does(memory: Memory) -> None:
+    listed = session(memory, lambda client: client.list_tools()).tools
+    hints = {tool.name: (tool.annotations.read_only_hint, tool.annotations.destructive_hint) for tool in listed}
+    assert hints == {
+        "recall": (True, False),
+        "remember": (False, False),
+        "forget": (False, True),
+        "link": (False, False),
+        "search_keywords": (True, False),
+        "search": (True, False),
+        "fetch": (True, False),
+    }
+    assert all(tool.output_schema and tool.output_schema["type"] == "object" for tool in listed)
+    assert all(tool.description and tool.title for tool in listed)
+
+
+def test_read_only_offers_only_what_reads(memory: Memory) -> None:
+    listed = session(memory, lambda client: client.list_tools(), READING).tools
+    assert [tool.name for tool in listed] == ["recall", "search_keywords", "search", "fetch"]
+
+
+@pytest.mark.parametrize("name", ["remember", "forget", "link"])
+def test_read_only_refuses_what_writes(memory: Memory, name: str) -> None:
+    with pytest.raises(MCPError, match="there is no tool"):
+        session(memory, lambda client: client.call_tool(name, {}), READING)
+
+
+def test_remember_then_recall(memory: Memory) -> None:
+    stored = call(
+        memory, "remember", {"text": "Caroline adopted a grey cat, Oscar", "tags": ["pets"], "thread": "chat-7"}
+    )
+    id = stored.structured_content["id"]
+    assert stored.structured_content["embedded"] is True
+    found = call(memory, "recall", {"query": "what is Caroline's cat called?", "tags": ["pets"]}).structured_content
+    assert [(m["id"], m["text"], m["rank"]) for m in found["memories"]] == [
+        (id, "Caroline adopted a grey cat, Oscar", 1)
+    ]
+    assert memory.get(id).source == "mcp:mcp"
+
+
+def test_recall_explains_when_asked(memory: Memory) -> None:
+    memory.remember("Oscar is a grey cat")
+    found = call(memory, "recall", {"query": "grey cat", "explain": True})
+    expected = memory.recall("grey cat", limit=8)[0].why()
+    assert found.structured_content["memories"][0]["why"] == expected
+    assert expected in found.content[0].text
+
+
+def test_what_does_not_fit_is_counted(memory: Memory) -> None:
+    memory.remember_many(["grey cat one " * 40, "grey cat two " * 40])  # 520 characters, 130 tokens each
+    found = call(memory, "recall", {"query": "grey cat", "max_tokens": 150}).structured_content
+    assert (len(found["memories"]), found["left_out"]) == (1, 1)
+
+
+def test_link_forget_search_fetch(memory: Memory) -> None:
+    first, second = (record.id for record in memory.remember_many(["Oscar is a cat", "Rex is a dog"]))
+    linked = call(memory, "link", {"from_id": first, "to_id": second, "kind": "fears", "weight": 0.5})
+    assert linked.structured_content["link"]["kind"] == "fears"
+    assert [edge.kind for edge in memory.neighbours(first)] == ["fears"]
+    results = call(memory, "search", {"query": "dog"})
+    assert json.loads(results.content[0].text) == results.structured_content
+    assert results.structured_content["results"][0] == {
+        "id": second,
+        "title": "Rex is a dog",
+        "url": f"recollect://memory/{second}",
+    }
+    fetched = call(memory, "fetch", {"id": second}).structured_content
+    assert (fetched["text"], fetched["metadata"]["date"]) == ("Rex is a dog", "2026-05-08")
+    gone = call(memory, "forget", {"ids": [second, "nothing", second]}).structured_content
+    assert gone == {"forgotten": [second], "unknown": ["nothing"]}
+    assert memory.count() == 1
+
+
+def test_keywords_take_the_whole_syntax(memory: Memory) -> None:
+    memory.remember_many(["Oscar is a grey cat", "the cat is grey, says Oscar"])
+    found = call(memory, "search_keywords", {"query": '"grey cat"'}).structured_content
+    assert [m["text"] for m in found["memories"]] == ["Oscar is a grey cat"]
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "says"),
+    [
+        ("recall", {}, "query: Field required"),
+        ("recall", {"query": "x", "limit": 0}, "limit: Input should be greater than or equal to 1"),
+        ("recall", {"query": "x", "limt": 3}, "limt: Extra inputs are not permitted"),
+        ("recall", {"query": "x", "recipe": "defualt"}, "Did you mean 'default'?"),
+        ("recall", {"query": "x", "recipe": "/etc/recipe.toml"}, "unknown recipe"),
+        ("recall", {"query": "x", "since": "yesterday-ish"}, "not a time"),
+        ("remember", {"text": " "}, "text is empty"),
+        ("remember", {"text": "x", "kind": "fcat"}, "unknown kind"),
+        ("fetch", {"id": "absent\x1b[2J"}, "there is no memory"),
+        ("forget", {"ids": []}, "at least 1 item"),
+        ("link", {"from_id": "a", "to_id": "b"}, "there is no memory 'a'"),
+    ],
+)
+def test_a_mistake_is_explained_to_the_model(memory: Memory, name: str, arguments: dict[str, Any], says: str) -> None:
+    answer = call(memory, name, arguments)
+    assert answer.is_error
+    assert says in answer.content[0].text
+    assert "\x1b" not in answer.content[0].text
+
+
+def test_an_unknown_tool_is_a_protocol_error(memory: Memory) -> None:
+    with pytest.raises(MCPError, match="there is no tool 'rm'"):
+        call(memory, "rm", {})
+
+
+def test_resources(memory: Memory) -> None:
+    record = memory.remember("Oscar is a cat", id="pets/oscar 1", source="diary")
+
+    async def work(client: Client) -> Any:
+        templates = await client.list_resource_templates()
+        listed = await client.list_resources()
+        one = await client.read_resource("recollect://memory/pets%2Foscar%201")
+        stats = await client.read_resource("recollect://stats")
+        return templates, listed, one, stats
+
+    templates, listed, one, stats = session(memory, work)
+    assert [t.uri_template for t in templates.resource_templates] == ["recollect://memory/{id}"]
+    assert [r.uri for r in listed.resources] == ["recollect://stats"]
+    assert "| Oscar is a cat" in one.contents[0].text
+    assert '"source": "diary"' in one.contents[0].text
+    assert json.loads(stats.contents[0].text)["memories"] == 1
+    assert record.id == "pets/oscar 1"
+
+
+@pytest.mark.parametrize("address", ["recollect://memory/absent", "recollect://other", "file:///etc/passwd"])
+def test_an_unknown_resource_is_an_error(memory: Memory, address: str) -> None:
+    with pytest.raises(MCPError, match="there is no"):
+        session(memory, lambda client: client.read_resource(address))
+
+
+def prompt(memory: Memory, arguments: dict[str, str]) -> str:
+    answer = session(memory, lambda client: client.get_prompt("brief", arguments))
+    return str(answer.messages[0].content.text)
+
+
+def test_the_briefing_is_about_its_topic(memory: Memory) -> None:
+    memory.remember_many(["Oscar is a grey cat", "The rent is due on Friday"])
+    text = prompt(memory, {"topic": "grey cat"})
+    assert "| Oscar is a grey cat" in text
+
+
+def test_without_a_topic_what_always_holds_comes_first(memory: Memory) -> None:
+    memory.remember("Answer in French", kind="preference")
+    memory.remember("Never deploy on Fridays", priority="P1")
+    memory.remember("The build was green")
+    quoted = [line for line in prompt(memory, {}).splitlines() if line.startswith("| ")]
+    assert quoted == ["| Never deploy on Fridays", "| Answer in French", "| The build was green"]
+
+
+@pytest.mark.parametrize("budget", [100, 150, 300, 1000])
+def test_the_briefing_keeps_to_its_budget(memory: Memory, budget: int) -> None:
+    memory.remember_many([f"memory number {n}: " + "some words to fill it " * (n % 7) for n in range(60)])
+    text = prompt(memory, {"max_tokens": str(budget)})
+    assert tokens(text) <= budget
+    assert ("| memory number" in text) == (budget >= 150)
+
+
+@pytest.mark.parametrize("written", ["0", "-5", "many", "99999999999", "１０００"])
+def test_a_budget_is_a_number(memory: Memory, written: str) -> None:
+    with pytest.raises(MCPError, match="max_tokens must be a number"):
+        prompt(memory, {"max_tokens": written})
+
+
+def test_an_unknown_prompt_is_an_error(memory: Memory) -> None:
+    with pytest.raises(MCPError, match="there is no prompt 'jailbreak'"):
+        session(memory, lambda client: client.get_prompt("jailbreak", {}))
