@@ -28,11 +28,22 @@ _SOUTH_EAST_ASIAN = (
     r"\u0e01-\u0e3a\u0e40-\u0e4e\u0e81-\u0ebd\u0ec0-\u0ecd\u0edc-\u0edf\u1000-\u103f\u1050-\u108f\u109a-\u109d"
     r"\u1780-\u17d3\u17dc-\u17dd\ua9e0-\ua9ef\ua9fa-\ua9fe\uaa60-\uaa7f"
 )
-_UNSPACED = re.compile(f"[{_EAST_ASIAN}{_SOUTH_EAST_ASIAN}]")
-_RUNS = re.compile(f"(?P<east>[{_EAST_ASIAN}]+)|(?P<south>[{_SOUTH_EAST_ASIAN}]+)|[^{_EAST_ASIAN}{_SOUTH_EAST_ASIAN}]+")
+# FTS5 knows the characters of Unicode 6.1; what came later it takes for letters, so "job🤖" and "₽500" would be one
+# word each. Pictures become words of their own, and marks become separators.
+_PICTURES = r"\u20ba-\u20cf\u218a\u218b\u23f4-\u23ff\u2427-\u2429\u2700\u2b4d-\u2bff\U0001f000-\U0001fbff"
+_LATE_MARKS = (
+    r"\u058d\u058e\u0605\u061c\u061d\u07fe\u07ff\u0888\u0890\u0891\u08e2\u09fd\u0a76\u0c77\u0c84\u0d4f\u1b4e\u1b4f\u1b7d-\u1b7f"
+    r"\u2066-\u2069\u2e3c-\u2e5d\u2ffc-\u2fff\u31e4\u31e5\u31ef\u32ff\ua8fc\uab5b\uab6a\uab6b\ufbc2\ufd40-\ufd4f\ufdcf\ufdfe\ufdff"
+)
+_SPACED = re.compile(f"[{_EAST_ASIAN}{_SOUTH_EAST_ASIAN}{_PICTURES}{_LATE_MARKS}]")
+_PICTURE = re.compile(f"[{_PICTURES}]")
+_RUNS = re.compile(
+    f"(?P<east>[{_EAST_ASIAN}]+)|(?P<south>[{_SOUTH_EAST_ASIAN}]+)|(?P<pictures>[{_PICTURES}]+)"
+    f"|[^{_EAST_ASIAN}{_SOUTH_EAST_ASIAN}{_PICTURES}]+"
+)
 # Longest run searched as one phrase, and the overlapping pieces a longer one is cut into: a whole sentence would
 # match nothing. Two East Asian characters are about a word, and so are four letters of an alphabetic script.
-_PHRASE_LIMIT = {"east": (4, 2), "south": (8, 4)}
+_PHRASE_LIMIT = {"east": (4, 2), "south": (8, 4), "pictures": (1, 1)}
 
 # FTS5 reads C strings, and lone surrogates have no UTF-8.
 _UNSENDABLE = re.compile("[\x00\ud800-\udfff]")
@@ -47,7 +58,7 @@ _EXPERT = re.compile(
 _OPERATORS = re.compile(rf"(?<!\S)(?:AND|OR|NOT)(?!\S)|(?<![^\s(\-+])(?:{_NAMES}):|\{{[^{{}}]*\}}\s*:")
 _EXPERT_PIECES = re.compile(r'"[^"]*"?|[0-9A-Za-z_\x1a\x80-\U0010ffff]+')
 _SPACES = re.compile(r"\s")
-_APOSTROPHES = "'’ʼ＇"
+_APOSTROPHES = "'’＇"
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,10 +123,13 @@ def parse_keywords(text: str, *, drop_function_words: bool = False) -> KeywordQu
 
 
 def segment(text: str) -> str:
-    """Put spaces around every character of a script that is written without them; all else stays as it is."""
-    if text.isascii() or not _UNSPACED.search(text):
+    """Put spaces around each character that is to be a word of its own in the index; all else stays as it is.
+
+    These are the characters of scripts written without spaces, pictures, and marks that FTS5 would take for letters.
+    """
+    if text.isascii() or not _SPACED.search(text):
         return text
-    return _UNSPACED.sub(r" \g<0> ", text)
+    return _SPACED.sub(r" \g<0> ", text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,7 +185,7 @@ def _is_word_character(char: str) -> bool:
     if char.isalnum():
         return True
     category = unicodedata.category(char)
-    return category[0] == "M" or category == "Co"
+    return category[0] == "M" or category in ("Cn", "Co") or bool(_PICTURE.match(char))
 
 
 def _starred(piece: str, idle: bool) -> Iterator[_Word]:
@@ -201,7 +215,7 @@ def _is_function_word(word: str, first: bool, shouted: bool) -> bool:
 
 def _terms(word: _Word) -> Iterator[Term]:
     """The word itself, or its runs of unspaced script as phrases beside what stands between them."""
-    if word.text.isascii() or not _UNSPACED.search(word.text):
+    if word.text.isascii() or not _SPACED.search(word.text):
         yield Term(word.text, prefix=word.prefix)
         return
     for run in _RUNS.finditer(word.text):
