@@ -1,0 +1,1 @@
+"""The life of a memory: tiers, confidence, archive, audit and forgetting for good."""

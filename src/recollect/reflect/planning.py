@@ -1,0 +1,99 @@
+"""From links to themes: which reflections should stand, and which of them do not yet; pure."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from recollect.model import Record, Vector
+from recollect.reflect import themes
+from recollect.reflect.labels import propagate
+from recollect.reflect.linkage import link_all
+from recollect.reflect.linking import Links
+from recollect.reflect.model import Consolidation, Theme
+from recollect.reflect.observations import Observations, keywords
+from recollect.reflect.phrases import Lexicon, key_phrases
+
+NO_KEY_PHRASE = "no key phrase"
+_SAME = 1e-6  # per number of a vector; the store's own rounding stays below
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Plan:
+    """All themes that should stand; of these `new` ones are not written yet, `stale` ones were written for other vectors."""
+
+    themes: tuple[Theme, ...]
+    new: tuple[Theme, ...]
+    stale: tuple[Theme, ...]
+    gone: tuple[Record, ...]  # reflections whose members are grouped differently now
+    centres: Mapping[str, Vector]  # of what is to be written
+    refused: Mapping[str, int]
+
+
+def plan(seen: Observations, links: Links, written: Mapping[str, Vector], settings: Consolidation) -> Plan:
+    """Clusters, judged and described; `written` holds the vectors of the reflections there are.
+
+    A reflection that stands is left as it is: its words do not change because others came into the store.
+    """
+    places = {id: row for row, id in enumerate(seen.ids)}
+    refused: Counter[str] = Counter()
+    standing: list[Theme] = []
+    undescribed: list[Theme] = []
+    centres: dict[str, Vector] = {}
+    for group in clusters(seen, links, settings):
+        vectors = seen.matrix[[places[id] for id in group]]
+        reason = themes.refusal([seen.records[id] for id in group], vectors, settings)
+        if reason is not None:
+            refused[reason] += 1
+            continue
+        theme = Theme(themes.identity(group), group, (), themes.coherence(vectors))
+        centre = themes.centre(vectors)
+        if theme.id in written and np.abs(written[theme.id] - centre).max() <= _SAME:
+            standing.append(_described(theme, keywords(seen.reflections[theme.id])))
+        else:
+            undescribed.append(theme)
+            centres[theme.id] = centre
+    described = _describe(undescribed, seen, settings)
+    refused.update({NO_KEY_PHRASE: len(undescribed) - len(described)} if len(described) < len(undescribed) else {})
+    return _sorted(standing, described, seen, centres, refused)
+
+
+def clusters(seen: Observations, links: Links, settings: Consolidation) -> list[tuple[str, ...]]:
+    """Groups of observations, each sorted by id; which of them are themes is judged later."""
+    if settings.clustering == "linkage":
+        return [tuple(seen.ids[row] for row in group) for group in link_all(seen.matrix, settings.link_at)]
+    return propagate(links.graph(seen.ids), settings.seed, settings.rounds)
+
+
+def _describe(undescribed: Sequence[Theme], seen: Observations, settings: Consolidation) -> list[Theme]:
+    """Themes with their keywords; one without any is none."""
+    if not undescribed:
+        return []
+    lexicon = Lexicon.of((id, record.text) for id, record in seen.records.items())
+    phrases = key_phrases(lexicon, [theme.members for theme in undescribed], settings.keywords)
+    return [_described(theme, said) for theme, said in zip(undescribed, phrases, strict=True) if said]
+
+
+def _described(theme: Theme, said: tuple[str, ...]) -> Theme:
+    return Theme(theme.id, theme.members, said, theme.coherence)
+
+
+def _sorted(
+    standing: Sequence[Theme],
+    described: Sequence[Theme],
+    seen: Observations,
+    centres: Mapping[str, Vector],
+    refused: Mapping[str, int],
+) -> Plan:
+    every = sorted([*standing, *described], key=lambda theme: (-len(theme.members), theme.id))
+    wanted = {theme.id for theme in every}
+    present = {id for id, record in seen.reflections.items() if record.archived_at is None}
+    return Plan(
+        themes=tuple(every),
+        new=tuple(theme for theme in described if theme.id not in seen.reflections),
+        stale=tuple(theme for theme in described if theme.id in present),
+        gone=tuple(seen.reflections[id] for id in sorted(present - wanted)),
+        centres=centres,
+        refused=dict(sorted(refused.items())),
+    )

@@ -1,0 +1,128 @@
+"""The consolidation itself: observe, promote, link, cluster, write; every step can be repeated, and broken off, without harm."""
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+
+from recollect.ids import IdSource
+from recollect.llm import Chat
+from recollect.model import Edge
+from recollect.pipeline import members
+from recollect.reflect import promotion, themes
+from recollect.reflect.linking import SEEN, Linker, Overtaken, Progress
+from recollect.reflect.model import CONSOLIDATED, PUBLISHED, Consolidation, Reflected, Theme
+from recollect.reflect.observations import Observations, observe
+from recollect.reflect.planning import Plan, plan
+from recollect.stores.base import JournalEntry, Store
+
+PROMOTED = "reflect.promoted"  # who was raised to P1 and from where, so that it can be lowered again
+
+
+def reflect(
+    store: Store,
+    now: int,
+    settings: Consolidation = PUBLISHED,
+    *,
+    dry_run: bool = False,
+    progress: Progress | None = None,
+    chat: Chat | None = None,
+) -> Reflected:
+    """Consolidates a store; a dry run only says what would be done."""
+    run = _Run(store, now, settings, dry_run, f"reflect-{IdSource().take(1, now)[0]}")
+    seen = observe(store, now)
+    promoted = tuple(run.promote(seen))
+    while True:
+        try:
+            return replace(run.consolidate(seen, progress or (lambda done, total: None), chat), promoted=promoted)
+        except Overtaken:  # another process has brought the work forward
+            seen = observe(store, now)
+
+
+@dataclass(frozen=True, slots=True)
+class _Run:
+    store: Store
+    now: int
+    settings: Consolidation
+    dry: bool
+    batch: str
+
+    def promote(self, seen: Observations) -> list[str]:
+        """Raises the best to P1; what another process raised meanwhile counts as done."""
+        chosen = promotion.promotions(seen.records.values(), seen.corroborations, self.now, self.settings)
+        if self.dry or not chosen:
+            return chosen
+        with self.store.transaction():
+            fresh = [r for r in self.store.get(chosen).values() if r.priority != promotion.TOP]
+            self.store.amend({record.id: {"priority": promotion.TOP} for record in fresh}, self.now)
+            self.store.log([self._entry("promote", r.id, _priority(r.priority), _priority("P1")) for r in fresh])
+            before: dict[str, str] = json.loads(self.store.setting(PROMOTED) or "{}")
+            before |= {record.id: record.priority for record in fresh}
+            self.store.set_setting(PROMOTED, json.dumps(before, sort_keys=True))
+        return [record.id for record in fresh]
+
+    def consolidate(self, seen: Observations, progress: Progress, chat: Chat | None) -> Reflected:
+        """Links, clusters and writes; raises Overtaken when another process was faster."""
+        links = Linker(self.store, seen, self.settings, self.now, self.dry).run(progress)
+        planned = plan(seen, links, self.store.vectors(list(seen.reflections)), self.settings)
+        sentences, warnings = _sentences(planned, seen, None if self.dry else chat)
+        result = Reflected(
+            linked=links.made,
+            themes=planned.themes,
+            created=tuple(theme.id for theme in planned.new),
+            refreshed=tuple(theme.id for theme in planned.stale),
+            removed=tuple(record.id for record in planned.gone),
+            refused=planned.refused,
+            warnings=warnings,
+            batch=self.batch,
+            dry_run=self.dry,
+        )
+        if not self.dry and (planned.new or planned.stale or planned.gone):
+            with self.store.transaction():
+                if self.store.setting(SEEN) != links.token:
+                    raise Overtaken
+                self._write(planned, seen, sentences)
+        return result
+
+    def _write(self, planned: Plan, seen: Observations, sentences: Mapping[str, str]) -> None:
+        drafts = [
+            themes.draft(theme, seen.records, planned.centres[theme.id], sentences.get(theme.id))
+            for theme in (*planned.new, *planned.stale)
+        ]
+        named = {theme.id: theme for theme in (*planned.new, *planned.stale)}
+        space = self.store.embedding_space()
+        old = {theme.id for theme in planned.stale}
+        self.store.add([draft for draft in drafts if draft.id not in old], self.now, space)
+        for draft in drafts:
+            if draft.id in old:
+                changes = {"text": draft.text, "essence": draft.essence, "tags": draft.tags}
+                self.store.update(str(draft.id), changes, self.now, draft.vector, space)
+        self.store.link(list(self._edges(named.values())), self.now)
+        self.store.forget([record.id for record in planned.gone])
+        self.store.log(
+            [self._entry("reflect", theme.id, {}, {"members": list(theme.members)}) for theme in planned.new]
+            + [self._entry("unreflect", record.id, {"members": list(members(record))}, {}) for record in planned.gone]
+        )
+
+    def _edges(self, written: Iterable[Theme]) -> Iterator[Edge]:
+        for theme in written:
+            for member in theme.members:
+                yield Edge(from_id=theme.id, to_id=member, kind=CONSOLIDATED, weight=1.0, created_at=self.now)
+
+    def _entry(self, action: str, id: str, before: Mapping[str, object], after: Mapping[str, object]) -> JournalEntry:
+        return JournalEntry(0, action, id, before, after, self.now, self.batch)
+
+
+def _priority(value: str) -> dict[str, object]:
+    return {"priority": value}
+
+
+def _sentences(planned: Plan, seen: Observations, chat: Chat | None) -> tuple[dict[str, str], tuple[str, ...]]:
+    """What a language model says of each theme to be written; what it fails to say is left out and told."""
+    if chat is None:
+        return {}, ()
+    said = {
+        theme.id: themes.sentence(chat, [seen.records[id] for id in theme.members])
+        for theme in (*planned.new, *planned.stale)
+    }
+    problems = dict.fromkeys(sentence.problem for sentence in said.values() if sentence.problem)
+    return {id: sentence.text for id, sentence in said.items() if sentence.text}, tuple(problems)

@@ -1,0 +1,104 @@
+"""Themes: which clusters are one, and how a theme is written down as a reflection."""
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from recollect.errors import RecollectError
+from recollect.llm import Chat
+from recollect.model import Draft, Record, Vector
+from recollect.reflect.model import REFLECTION, Consolidation, Theme
+from recollect.selection import canonical
+
+_INSTRUCTION = (
+    "You are given notes that belong together. Say in one short sentence what they are about, in their own language, "
+    "with nothing that is not in them. Write only the sentence."
+)
+_MOST_SHOWN, _MOST_CHARACTERS, _MOST_TOKENS = 12, 400, 60
+_LONGEST_SENTENCE = 300
+
+
+def identity(members: Sequence[str]) -> str:
+    """The id of the reflection of these members, in whatever order and process they are found."""
+    digest = hashlib.sha256("\n".join(sorted(members)).encode()).hexdigest()
+    return f"{REFLECTION}-{digest[:32]}"
+
+
+def coherence(vectors: Vector) -> float:
+    """The mean cosine of all pairs: (|Σv|² − n) / (n · (n − 1)) for n unit vectors."""
+    count = len(vectors)
+    total = np.square(vectors.sum(axis=0, dtype=np.float64)).sum()
+    return round(float((total - count) / (count * (count - 1))), 9)
+
+
+def centre(vectors: Vector) -> Vector:
+    """The normalised mean."""
+    mean = vectors.mean(axis=0, dtype=np.float64)
+    length = float(np.linalg.norm(mean))
+    middle: Vector = (mean / length if length > 0 else vectors[0]).astype(np.float32)
+    return middle
+
+
+def refusal(records: Sequence[Record], vectors: Vector, settings: Consolidation) -> str | None:
+    """Why a cluster is no theme, before its key phrases are looked for."""
+    if len(records) < settings.smallest:
+        return "too small"
+    if len(records) > settings.largest:
+        return "too large"
+    if len({canonical(record.text) for record in records}) < len(records):
+        return "holds duplicates"
+    if coherence(vectors) < settings.coherence:
+        return "not coherent"
+    return None
+
+
+@dataclass(frozen=True, slots=True)
+class Sentence:
+    """What a language model made of a theme, or why there is nothing."""
+
+    text: str | None = None
+    problem: str | None = None
+
+
+def sentence(chat: Chat, records: Sequence[Record]) -> Sentence:
+    """One sentence about a theme; it raises nothing, the keywords stand without it."""
+    notes = [record.text[:_MOST_CHARACTERS] for record in records[:_MOST_SHOWN]]
+    try:
+        answer = " ".join(chat.complete(_INSTRUCTION, json.dumps(notes, ensure_ascii=False), _MOST_TOKENS).split())
+    except (RecollectError, OSError, ValueError, TypeError) as problem:
+        return Sentence(problem=f"the theme has no sentence: {problem}")
+    return (
+        Sentence(answer[:_LONGEST_SENTENCE])
+        if answer
+        else Sentence(problem="the theme has no sentence: an empty answer")
+    )
+
+
+def content(theme: Theme) -> str:
+    """The text of a reflection: member ids and keywords."""
+    return json.dumps({"members": list(theme.members), "keywords": list(theme.keywords)}, ensure_ascii=False)
+
+
+def essence(theme: Theme) -> str:
+    """A theme in words."""
+    return ", ".join(theme.keywords)
+
+
+def draft(theme: Theme, records: Mapping[str, Record], vector: Vector, said: str | None = None) -> Draft:
+    """A theme as a memory: as old as its newest member, as trusted as its least, tagged as all of them are."""
+    members = [records[id] for id in theme.members]
+    return Draft(
+        id=theme.id,
+        text=content(theme),
+        essence=said or essence(theme),
+        kind=REFLECTION,
+        priority="P2",
+        tags=tuple(tag for tag in members[0].tags if all(tag in other.tags for other in members)),
+        valid_from=max(record.date for record in members),
+        updated_at=max(record.updated_at for record in members),
+        trust=min(record.trust for record in members),
+        vector=vector,
+    )
