@@ -34,6 +34,11 @@ class Connections:
         """Whether this thread is inside a write transaction."""
         return self._owner == threading.get_ident()
 
+    @property
+    def shared(self) -> bool:
+        """Whether readers use the writer's connection: in memory, or inside this thread's transaction."""
+        return self.path == MEMORY or self.in_transaction
+
     @contextmanager
     def write(self) -> Iterator[apsw.Connection]:
         """One transaction; inside another one, a part of it that can fail by itself."""
@@ -53,7 +58,7 @@ class Connections:
     def read(self) -> Iterator[apsw.Connection]:
         """One consistent view of the file; inside this thread's own write transaction, that one's."""
         self._check_open()
-        if self.in_transaction or self.path == MEMORY:
+        if self.shared:
             with self._lock, _translated(self.path):
                 yield self._writer
             return

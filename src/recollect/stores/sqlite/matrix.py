@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 from recollect.model import Floats, Vector
 from recollect.stores.sqlite.catalogue import Catalogue, Delta, Mask, Rows, extended
+from recollect.stores.sqlite.generations import STORED, Generation
 from recollect.stores.sqlite.rows import listed
-from recollect.stores.sqlite.vectors import STORED, Generation
 
 _ROUNDING = 2.0**-24  # relative error of one float32 operation
 _LENGTH_ERROR = 2e-6  # how far a stored vector's length may be from 1, twice

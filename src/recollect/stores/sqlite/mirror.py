@@ -6,9 +6,9 @@ from dataclasses import dataclass, replace
 import apsw
 
 from recollect.stores.sqlite import catalogue as catalogues
+from recollect.stores.sqlite import generations
 from recollect.stores.sqlite import impact as impacts
 from recollect.stores.sqlite import matrix as matrices
-from recollect.stores.sqlite import vectors
 from recollect.stores.sqlite.catalogue import Catalogue
 from recollect.stores.sqlite.impact import Impact
 from recollect.stores.sqlite.matrix import Matrix
@@ -42,12 +42,12 @@ class Mirror:
     def with_matrix(self, connection: apsw.Connection) -> View:
         """The view with the live vectors, or without a matrix when the store has none."""
         view = self.view(connection)
-        live = vectors.generation(connection)
+        live = generations.generation(connection)
         if live is None or (view.matrix is not None and view.matrix.generation == live):
             return view
         with self._lock:
             self._meet(connection)
-            view, live = self._view, vectors.generation(connection)
+            view, live = self._view, generations.generation(connection)
             if live is not None and (view.matrix is None or view.matrix.generation != live):
                 self._view = view = replace(view, matrix=matrices.load(connection, live, view.catalogue))
             return view
@@ -84,7 +84,7 @@ def _followed(old: View, connection: apsw.Connection, changes: int, removed_befo
     catalogue, delta = catalogues.read(connection, old.catalogue, changes)
     matrix = old.matrix
     if matrix is not None:
-        live = vectors.generation(connection)
+        live = generations.generation(connection)
         matrix = matrices.follow(matrix, connection, catalogue, delta) if matrix.generation == live else None
     impact = old.impact and impacts.follow(old.impact, connection, catalogue, delta)
     return View(catalogue, matrix, impact)

@@ -127,12 +127,16 @@ def full_text(table: str) -> str:
     return f'CREATE VIRTUAL TABLE {table} USING fts5(content, essence, tags, tokenize = "{" ".join(TOKENIZER)}")'
 
 
+def create_full_text(connection: apsw.Connection, table: str) -> None:
+    """A full-text table whose forgotten words leave no trace in the index, at some cost per deletion."""
+    connection.execute(full_text(table))
+    connection.execute(f"INSERT INTO {table} ({table}, rank) VALUES ('secure-delete', 1)")
+
+
 def _first_schema(connection: apsw.Connection) -> None:
     connection.execute(_TABLES)
     for table in ("fts", "fts_history"):
-        connection.execute(full_text(table))
-        # Forgotten words leave no trace in the index, at some cost per deletion.
-        connection.execute(f"INSERT INTO {table} ({table}, rank) VALUES ('secure-delete', 1)")
+        create_full_text(connection, table)
 
 
 Migration = Callable[[apsw.Connection], None]

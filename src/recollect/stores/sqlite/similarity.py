@@ -7,9 +7,9 @@ import numpy as np
 
 from recollect.model import Filter, Scored, Vector
 from recollect.stores.sqlite.catalogue import Catalogue, versions
+from recollect.stores.sqlite.generations import unit_rows
 from recollect.stores.sqlite.matrix import Matrix, cosines, read_vectors
 from recollect.stores.sqlite.rows import listed
-from recollect.stores.sqlite.vectors import unit_rows
 
 
 def search(

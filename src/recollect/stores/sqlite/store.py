@@ -20,11 +20,24 @@ from recollect.stores.base import (
     JournalEntry,
     Judgement,
     Judgements,
+    Problems,
     Records,
     Scores,
     StoreState,
 )
-from recollect.stores.sqlite import counters, edges, keywords, notes, reading, similarity, vectors, writing
+from recollect.stores.sqlite import (
+    archive,
+    counters,
+    generations,
+    health,
+    keywords,
+    links,
+    notes,
+    reading,
+    similarity,
+    statistics,
+    writing,
+)
 from recollect.stores.sqlite.connection import Connections
 from recollect.stores.sqlite.mirror import Mirror, View
 from recollect.stores.sqlite.past import Past
@@ -136,23 +149,37 @@ class SqliteStore:
         with self._connections.read() as connection:
             return reading.history(connection, id)
 
+    def restore_versions(self, records: Sequence[Record]) -> int:
+        with self._connections.write() as connection:
+            return archive.restore(connection, records)
+
+    def export_records(self) -> Iterator[Record]:
+        # In memory there is one connection for all, which a slow consumer must not hold.
+        with self._connections.read() as connection:
+            found = archive.everything(connection)
+            if not self._connections.shared:
+                yield from found
+                return
+            kept = [*found]
+        yield from kept
+
     # -- links and tags
 
-    def link(self, edges_: Sequence[Edge], now: int) -> None:
+    def link(self, edges: Sequence[Edge], now: int) -> None:
         with self._connections.write() as connection:
-            edges.link(connection, edges_, now)
+            links.link(connection, edges, now)
 
     def unlink(self, from_id: str, to_id: str, kind: str | None = None) -> int:
         with self._connections.write() as connection:
-            return edges.unlink(connection, from_id, to_id, kind)
+            return links.unlink(connection, from_id, to_id, kind)
 
     def edges(self, ids: Sequence[str], filter: Filter, limit_each: int, sequence: bool = True) -> dict[str, Edges]:
         with self._connections.read() as connection:
-            return edges.around(connection, ids, filter, limit_each, sequence)
+            return links.around(connection, ids, filter, limit_each, sequence)
 
     def export_edges(self) -> Iterator[Edge]:
         with self._connections.read() as connection:
-            found = edges.everything(connection)
+            found = links.everything(connection)
         yield from found
 
     def tags(self) -> Mapping[str, int]:
@@ -211,36 +238,36 @@ class SqliteStore:
 
     def embedding_space(self) -> EmbeddingSpace | None:
         with self._connections.read() as connection:
-            live = vectors.generation(connection)
+            live = generations.generation(connection)
             return None if live is None else live.space
 
     def vectors(self, ids: Sequence[str]) -> dict[str, Vector]:
         with self._connections.read() as connection:
-            return vectors.of(connection, ids)
+            return generations.of(connection, ids)
 
     def unembedded(self, limit: int) -> dict[int, Record]:
         with self._connections.read() as connection:
-            return vectors.unembedded(connection, limit)
+            return generations.unembedded(connection, limit)
 
-    def put_vectors(self, found: Mapping[int, Vector], space: EmbeddingSpace) -> None:
+    def put_vectors(self, vectors: Mapping[int, Vector], space: EmbeddingSpace) -> None:
         with self._connections.write() as connection:
-            vectors.put_live(connection, found, space, counters.bump(connection))
+            generations.put_live(connection, vectors, space, counters.bump(connection))
 
     def begin_reembedding(self, space: EmbeddingSpace) -> int:
         with self._connections.write() as connection:
-            return vectors.begin(connection, space)
+            return generations.begin(connection, space)
 
     def next_to_reembed(self, limit: int) -> dict[int, Record]:
         with self._connections.read() as connection:
-            return vectors.lacking(connection, limit)
+            return generations.lacking(connection, limit)
 
-    def put_reembedded(self, found: Mapping[int, Vector]) -> None:
+    def put_reembedded(self, vectors: Mapping[int, Vector]) -> None:
         with self._connections.write() as connection:
-            vectors.put_built(connection, found)
+            generations.put_built(connection, vectors)
 
     def finish_reembedding(self) -> None:
         with self._connections.write() as connection:
-            vectors.finish(connection, counters.bump(connection))
+            generations.finish(connection, counters.bump(connection))
 
     # -- judgements, journal, settings
 
@@ -271,3 +298,22 @@ class SqliteStore:
     def set_setting(self, key: str, value: str | None) -> None:
         with self._connections.write() as connection:
             notes.set_setting(connection, key, value)
+
+    # -- health
+
+    def check(self) -> Problems:
+        with self._connections.read() as connection:
+            return health.check(connection)
+
+    def repair(self) -> Problems:
+        """Rebuilds in one transaction; a file that is itself damaged is not touched."""
+        problems = self.check()
+        if any(problem.repairable for problem in problems) and not any(p.area == "file" for p in problems):
+            with self._connections.write() as connection:
+                health.repair(connection, problems)
+            problems = self.check()
+        return problems
+
+    def stats(self) -> Mapping[str, Any]:
+        with self._connections.read() as connection:
+            return statistics.gather(connection, self.path)

@@ -10,7 +10,7 @@ from recollect.drafts import check_interval, validate_changes
 from recollect.errors import InvalidInput, NotFound
 from recollect.model import Draft, Record, Vector
 from recollect.stores.base import STANDING, VERSIONED, EmbeddingSpace
-from recollect.stores.sqlite import counters, rows, texts, vectors
+from recollect.stores.sqlite import counters, generations, rows, texts
 
 
 def add(
@@ -24,7 +24,7 @@ def add(
     records = _records(connection, drafts, now, new_ids)
     seqs = counters.take_seqs(connection, len(records))
     _put_vectors(connection, list(zip(seqs, drafts, strict=True)), space)
-    _insert(connection, seqs, records, counters.bump(connection))
+    insert(connection, seqs, records, counters.bump(connection))
     texts.put(connection, zip(seqs, records, strict=True))
     return records
 
@@ -113,12 +113,13 @@ def _put_vectors(
 ) -> None:
     given = [(seq, draft.vector) for seq, draft in numbered if draft.vector is not None]
     if given:
-        live = vectors.live_for(connection, space)
-        unit = vectors.unit_rows([vector for _, vector in given], live.space.dimensions)
-        vectors.put(connection, live.number, zip((seq for seq, _ in given), unit, strict=True))
+        live = generations.live_for(connection, space)
+        unit = generations.unit_rows([vector for _, vector in given], live.space.dimensions)
+        generations.put(connection, live.number, zip((seq for seq, _ in given), unit, strict=True))
 
 
-def _insert(connection: apsw.Connection, seqs: Sequence[int], records: Sequence[Record], change: int) -> None:
+def insert(connection: apsw.Connection, seqs: Sequence[int], records: Sequence[Record], change: int) -> None:
+    """Writes rows and tags; full text and vectors are the caller's."""
     numbered = list(zip(seqs, records, strict=True))
     connection.executemany(rows.INSERT, ((*rows.to_row(record), seq, change) for seq, record in numbered))
     tagged = ((tag, seq) for seq, record in numbered for tag in record.tags)
@@ -144,13 +145,13 @@ def update(
         "UPDATE memories SET retired_at = ?, changed = ? WHERE seq = ?", (new.recorded_at, change, old_seq)
     )
     texts.retire(connection, old_seq)
-    _insert(connection, [seq], [new], change)
+    insert(connection, [seq], [new], change)
     texts.put(connection, [(seq, new)])
     if given is not None:
-        live = vectors.live_for(connection, given[1])
-        vectors.put(connection, live.number, [(seq, vectors.unit_rows([given[0]], live.space.dimensions)[0])])
+        live = generations.live_for(connection, given[1])
+        generations.put(connection, live.number, [(seq, generations.unit_rows([given[0]], live.space.dimensions)[0])])
     elif new.text == old.text:
-        vectors.copy(connection, old_seq, seq)
+        generations.copy(connection, old_seq, seq)
     return new
 
 
@@ -226,7 +227,7 @@ def forget(connection: apsw.Connection, ids: Sequence[str]) -> list[str]:
 def _drop_rows(connection: apsw.Connection, seqs: Sequence[int]) -> None:
     bound = (rows.listed(seqs),)
     texts.drop(connection, seqs)
-    vectors.drop(connection, seqs)
+    generations.drop(connection, seqs)
     tagged = (
         "SELECT t.value, m.seq FROM memories m, json_each(m.tags) t WHERE m.seq IN (SELECT value FROM json_each(?))"
     )
