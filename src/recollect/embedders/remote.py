@@ -73,7 +73,7 @@ class RemoteEmbedder:
     def __init__(self, endpoint: Endpoint, convention: Convention, settings: RemoteSettings) -> None:
         self._endpoint, self._convention, self._settings = endpoint, convention, settings
         self._window = settings.window_chars or convention.window_chars
-        self._client = endpoint.client()
+        self._client = endpoint.client(self)
 
     @cached_property
     def fingerprint(self) -> str:

@@ -2,6 +2,7 @@
 
 import json
 import time
+import weakref
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -31,20 +32,21 @@ class Endpoint:
     tries: int = 4
     first_wait: float = 0.5
     sleep: Callable[[float], None] = time.sleep
-    transport: httpx.BaseTransport | None = None
 
     def __post_init__(self) -> None:
         if not self.url.startswith(("http://", "https://")):
             raise InvalidInput(f"a server's address begins with http:// or https://, not {redacted(self.url)!r}")
 
-    def client(self) -> httpx.Client:
-        """A connection pool for this server; keep it for as long as the server is used."""
+    def client(self, owner: object) -> httpx.Client:
+        """A connection pool for this server, closed when its owner is gone."""
         headers = {"Authorization": f"Bearer {self.api_key}"} if self.api_key else {}
-        return httpx.Client(headers=headers, timeout=self.timeout, transport=self.transport)
+        client = httpx.Client(headers=headers, timeout=self.timeout)
+        weakref.finalize(owner, client.close)
+        return client
 
     def post(self, client: httpx.Client, path: str, payload: object) -> Any:
         """The JSON a server answers to this payload."""
-        url = f"{self.url.rstrip('/')}/{path.lstrip('/')}"
+        url = f"{self.url.rstrip('/')}/{path.lstrip('/')}".rstrip("/")
         for attempt in range(self.tries):
             last = attempt + 1 == self.tries
             try:

@@ -2,6 +2,7 @@
 
 They differ in what the texts are called in the request (`documents`, `texts`) and whether the answer is
 `{"results": [{"index", "relevance_score"}]}` or a bare `[{"index", "score"}]`; either answer is understood from either.
+A text beyond the model's limit is the server's to cut: only it knows the limit.
 """
 
 import math
@@ -48,7 +49,7 @@ class RemoteReranker:
     ) -> None:
         self._endpoint, self._model, self._convention, self._batch = endpoint, model, convention, batch
         self._logits = logits
-        self._client = endpoint.client()
+        self._client = endpoint.client(self)
         self._path = "" if endpoint.url.rstrip("/").endswith("/rerank") else "rerank"
 
     @property
