@@ -42,6 +42,7 @@ class AsyncMemory:
     link = _in_thread(Memory.link)
     unlink = _in_thread(Memory.unlink)
     recall = _in_thread(Memory.recall)
+    gather = _in_thread(Memory.gather)
     search_keywords = _in_thread(Memory.search_keywords)
     get = _in_thread(Memory.get)
     list = _in_thread(Memory.list)

@@ -5,8 +5,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from threading import Lock
 
+import numpy as np
+
 from recollect.embedders.base import Embedder
-from recollect.errors import EmbeddingSpaceMismatch, ModelError, RecollectError
+from recollect.errors import EmbeddingSpaceMismatch, InvalidInput, ModelError, RecollectError
 from recollect.model import Draft, Record, Vector
 from recollect.stores.base import EmbeddingSpace, Store
 
@@ -73,9 +75,8 @@ class Embedding:
 
     def fill(self, drafts: Sequence[Draft]) -> tuple[list[Draft], EmbeddingSpace | None, RecollectError | None]:
         """Drafts with vectors, as far as they can be had, the vectors' space, and what went wrong if something did."""
-        given = [draft.vector for draft in drafts if draft.vector is not None]
-        if given:
-            return list(drafts), EmbeddingSpace(self._given_fingerprint(), len(given[0])), None
+        if any(draft.vector is not None for draft in drafts):
+            return list(drafts), self._given_space(drafts), None
         if self._open is None:
             return list(drafts), None, None
         try:
@@ -90,8 +91,17 @@ class Embedding:
             None,
         )
 
-    def _given_fingerprint(self) -> str:
-        return GIVEN if self._open is None else self.embedder().fingerprint
+    def _given_space(self, drafts: Sequence[Draft]) -> EmbeddingSpace:
+        """Vectors a caller brings belong to the store's space; the first ones found it."""
+        live = self._store.embedding_space()
+        sizes = {np.size(draft.vector) for draft in drafts if draft.vector is not None}
+        dimensions = live.dimensions if live else min(sizes)
+        if sizes != {dimensions}:
+            wrong = next(size for size in sorted(sizes) if size != dimensions)
+            raise InvalidInput(f"a vector of {wrong} numbers was given; this store's vectors have {dimensions}")
+        if live is not None:
+            return live
+        return EmbeddingSpace(GIVEN if self._open is None else self.embedder().fingerprint, dimensions)
 
     def passage(self, text: str) -> tuple[Vector | None, EmbeddingSpace | None, RecollectError | None]:
         """The vector of one changed text with its space, or why there is none."""
