@@ -4,7 +4,7 @@ import logging
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from recollect.clock import Clock, system_clock
 from recollect.embedders.base import Embedder
@@ -12,12 +12,14 @@ from recollect.embedding import Embedding
 from recollect.memory import Memory
 from recollect.recipes import Recipe
 from recollect.rerankers.base import Reranker
-from recollect.settings import default_store, fetch_options
+from recollect.settings import NONE, Settings, load, open_options
 from recollect.stores.sqlite import SqliteStore
 
 if TYPE_CHECKING:
     from recollect.models.options import OpenOptions
 
+T = TypeVar("T")
+Options = Callable[[], "OpenOptions"]
 log = logging.getLogger("recollect")
 
 
@@ -26,7 +28,7 @@ def open(
     *,
     embedder: str | Embedder | None = "default",
     reranker: str | Reranker | None = "default",
-    recipe: str | Path | Recipe = "default",
+    recipe: str | Path | Recipe | None = None,
     models: "OpenOptions | None" = None,
     clock: Clock = system_clock,
     read_only: bool = False,
@@ -35,21 +37,40 @@ def open(
     """Opens a memory file, made if absent: `recollect.open("memory.db")`.
 
     `embedder` is a model's name, an object of your own, or None for keywords alone; nothing is loaded before its first use.
-    `models` says where weights come from and how they run. `strict` raises where a search would warn and go on.
+    What is left at its default is taken from the settings. `models` says where weights come from and how they run.
+    `strict` raises where a search would warn and go on.
     """
-    store = SqliteStore(default_store() if path is None else path, read_only=read_only)
+    settings = load()
+
+    def options() -> "OpenOptions":
+        return models or open_options(settings, _announcer())
+
+    store = SqliteStore(_usual_path(settings) if path is None else path, read_only=read_only)
     return Memory(
         store,
-        embedding=Embedding(store, _embedder_opener(embedder, models)),
-        reranker=_reranker_opener(reranker, models),
-        recipe=recipe,
+        embedding=Embedding(store, _embedder_opener(_chosen(embedder, settings.embedder), options)),
+        reranker=_reranker_opener(_chosen(reranker, settings.reranker), options),
+        recipe=settings.recipe if recipe is None else recipe,
         clock=clock,
         strict=strict,
         count_accesses=not read_only,
     )
 
 
-def _embedder_opener(embedder: str | Embedder | None, models: "OpenOptions | None") -> Callable[[], Embedder] | None:
+def _usual_path(settings: Settings) -> Path:
+    path = settings.store_path
+    if settings.store is None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    return path
+
+
+def _chosen(given: str | T | None, setting: str) -> str | T | None:
+    """What the call names, else what the settings name."""
+    name = setting if isinstance(given, str) and given == "default" else given
+    return None if isinstance(name, str) and name == NONE else name
+
+
+def _embedder_opener(embedder: str | Embedder | None, options: Options) -> Callable[[], Embedder] | None:
     if embedder is None:
         return None
     if not isinstance(embedder, str):
@@ -58,14 +79,12 @@ def _embedder_opener(embedder: str | Embedder | None, models: "OpenOptions | Non
     def open_by_name() -> Embedder:
         from recollect.embedders import open_embedder
 
-        return open_embedder(embedder, models or _usual_options())
+        return open_embedder(embedder, options())
 
     return open_by_name
 
 
-def _reranker_opener(
-    reranker: str | Reranker | None, models: "OpenOptions | None"
-) -> Callable[[str], Reranker] | None:
+def _reranker_opener(reranker: str | Reranker | None, options: Options) -> Callable[[str], Reranker] | None:
     """A recipe asks for its model by name; `default` there means the one chosen here."""
     if reranker is None:
         return None
@@ -76,15 +95,9 @@ def _reranker_opener(
             return reranker
         from recollect.rerankers import open_reranker
 
-        return open_reranker(str(reranker) if name == "default" else name, models or _usual_options())
+        return open_reranker(str(reranker) if name == "default" else name, options())
 
     return open_by_name
-
-
-def _usual_options() -> "OpenOptions":
-    from recollect.models.options import OpenOptions
-
-    return OpenOptions(fetch=fetch_options(), progress=_announcer())
 
 
 def _announcer() -> Callable[[int, int, str], None]:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 FILE = "recollect.toml"
 PREFIX = "RECOLLECT_"
+NONE = "none"  # an embedder or a reranker of this name is none at all
 _TRUE = ("1", "true", "yes", "on")
 _FALSE = ("0", "false", "no", "off")
 
@@ -297,8 +298,3 @@ def open_options(settings: Settings | None = None, progress: "Progress | None" =
         threads=settings.threads,
         api_key=settings.api_key,
     )
-
-
-def default_store() -> Path:
-    """The file a memory is kept in when none is named."""
-    return load().store_path

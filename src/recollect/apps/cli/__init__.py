@@ -1,0 +1,116 @@
+"""The command line. `main` is the whole of it: commands, errors, exit codes.
+
+Exit 0 is success, 1 failure, 2 wrong usage, 130 Ctrl-C. Results go to stdout, everything else to stderr.
+"""
+
+import sys
+import warnings
+from importlib import import_module
+from importlib.util import find_spec
+from typing import Annotated, NamedTuple, TextIO
+
+import typer
+
+from recollect.errors import RecollectError
+
+
+class Row(NamedTuple):
+    """Commands: where their Typer app or function stands, the name of their group, and its panel in `--help`."""
+
+    place: str
+    name: str = ""
+    panel: str | None = None
+
+
+# To add commands, add a row; an app without a name lends its commands to the top level. These modules are loaded for every
+# `--help`, so they import what is heavy inside their functions.
+COMMANDS = (
+    Row("recollect.apps.cli.writing:app"),
+    Row("recollect.apps.cli.asking:app"),
+    Row("recollect.apps.cli.reading:app"),
+    Row("recollect.apps.cli.transfer:app"),
+    Row("recollect.apps.cli.recipes:app", "recipes", "Measure"),
+    Row("recollect.apps.cli.judging:app", "judge", "Measure"),
+    Row("recollect.apps.cli.upkeep:app"),
+    Row("recollect.apps.cli.models:app", "models", "Keep"),
+)
+# The same for apps that may be left out of an installation.
+OPTIONAL_COMMANDS = (
+    Row("recollect.apps.mcp.cli:app", "mcp", "Serve"),
+    Row("recollect.apps.http.cli:serve", "serve", "Serve"),
+)
+
+
+def build() -> typer.Typer:
+    """The whole command line as one Typer app."""
+    app = typer.Typer(
+        name="recollect",
+        help="A memory that can be searched: text goes in, the right memories come back, each with the reason for its place.",
+        no_args_is_help=True,
+        rich_markup_mode="rich",
+        pretty_exceptions_enable=False,
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )
+    app.callback()(_root)
+    for row in (*COMMANDS, *filter(_exists, OPTIONAL_COMMANDS)):
+        module, _, attribute = row.place.partition(":")
+        part = getattr(import_module(module), attribute)
+        if isinstance(part, typer.Typer):
+            app.add_typer(part, name=row.name or None, rich_help_panel=row.panel)
+        else:
+            app.command(row.name, rich_help_panel=row.panel)(part)
+    return app
+
+
+def main(args: list[str] | None = None) -> None:
+    """Runs one command and exits with its code."""
+    _prepare_streams()
+    warnings.showwarning = _show_warning
+    try:
+        build()(args=args, prog_name="recollect")
+    except RecollectError as error:
+        from recollect.apps.cli.output import fail
+
+        fail(str(error))
+        sys.exit(1)
+
+
+def _root(
+    version: Annotated[bool, typer.Option("--version", is_eager=True, help="Print the version and exit.")] = False,
+) -> None:
+    if version:
+        from recollect import __version__
+
+        typer.echo(f"recollect {__version__}")
+        raise typer.Exit
+
+
+def _exists(row: Row) -> bool:
+    try:
+        return find_spec(row.place.partition(":")[0]) is not None
+    except ModuleNotFoundError:
+        return False
+
+
+def _prepare_streams() -> None:
+    """UTF-8 in and out; what cannot be decoded arrives as a lone surrogate and is refused by the engine with its place named."""
+    for stream, errors in (
+        (sys.stdin, "surrogateescape"),
+        (sys.stdout, "backslashreplace"),
+        (sys.stderr, "backslashreplace"),
+    ):
+        if reconfigure := getattr(stream, "reconfigure", None):
+            reconfigure(encoding="utf-8", errors=errors)
+
+
+def _show_warning(
+    message: Warning | str,
+    category: type[Warning],
+    filename: str,
+    lineno: int,
+    file: TextIO | None = None,
+    line: str | None = None,
+) -> None:
+    from recollect.apps.cli.output import warn
+
+    warn(str(message) if category.__module__.startswith("recollect") else f"{category.__name__}: {message}")

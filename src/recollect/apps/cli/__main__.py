@@ -1,0 +1,5 @@
+"""`python -m recollect.apps.cli`."""
+
+from recollect.apps.cli import main
+
+main()

@@ -1,0 +1,139 @@
+"""Commands that search: recall, search-keywords, parse."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from recollect.apps.cli.flat import command
+from recollect.apps.cli.opening import reading, settings_of, text_of
+from recollect.apps.cli.options import Common, Filters, Models, Words, changes
+from recollect.apps.cli.output import show, show_json, show_lines, warn
+from recollect.clock import system_clock, to_us
+
+if TYPE_CHECKING:
+    from recollect.recipes import Recipe
+    from recollect.trace import Recall
+
+app = typer.Typer()
+PANEL = "Ask"
+
+Question = Annotated[str, typer.Argument(help="The question; - reads it from stdin.")]
+Limit = Annotated[int | None, typer.Option("--limit", "-n", help="How many at most; 0 for all.")]
+
+
+@dataclass(frozen=True, slots=True)
+class Formula:
+    """How a search ranks."""
+
+    recipe: Annotated[str | None, typer.Option("--recipe", help="A named recipe, or a TOML file.")] = None
+    set: Annotated[
+        Words,
+        typer.Option(
+            "--set", metavar="PATH=VALUE", help="Change the recipe: signals.quality.weight=.3; may be repeated."
+        ),
+    ] = None
+    limit: Limit = None
+    max_tokens: Annotated[int | None, typer.Option("--max-tokens", help="A budget for all texts together.")] = None
+    now: Annotated[str | None, typer.Option("--now", help="The moment the question is asked, if not now.")] = None
+
+    def resolved(self, default: str) -> "Recipe":
+        """The recipe with its changes."""
+        from recollect.recipe_files import resolve
+
+        recipe = resolve(self.recipe or default)
+        return recipe.with_(**changes(self.set)) if self.set else recipe
+
+    def given(self) -> dict[str, Any]:
+        """The rest, as keyword arguments of `recall`."""
+        return {"limit": self.limit, "max_tokens": self.max_tokens, "now": self.now}
+
+
+@command(
+    app,
+    panel=PANEL,
+    example='recollect recall "what is Caroline\'s pet called?" --limit 3 --explain\n'
+    'recollect recall "deploy" --tags work --since 2026-05-01 --set signals.quality.weight=0.3 --json',
+)
+def recall(
+    question: Question,
+    formula: Formula,
+    filters: Filters,
+    models: Models,
+    common: Common,
+    explain: Annotated[bool, typer.Option("--explain", help="Show what each leg and signal added.")] = False,
+    why_not: Annotated[
+        str | None, typer.Option("--why-not", metavar="ID", help="Say why this memory is not found.")
+    ] = None,
+) -> None:
+    """Search, best first; every score can be explained."""
+    with reading(common, models) as memory:
+        chosen = formula.resolved(settings_of(common).recipe)
+        found = memory.recall(text_of(question), recipe=chosen, **formula.given(), **filters.where())
+        reason = None if why_not is None else found.why_not(why_not)
+    for message in found.warnings:
+        warn(message)
+    if common.json:
+        from recollect.apps import wire
+
+        if reason is not None:
+            show_json(wire.why_not(reason))
+        else:
+            _show_hits(found)
+        return
+    from recollect.apps.cli.explaining import absence, hits
+
+    show(hits(found, explain))
+    if reason is not None:
+        show(absence(reason))
+
+
+@command(
+    app, "search-keywords", panel=PANEL, example="recollect search-keywords '\"grey cat\" OR essence:pet*' --limit 5"
+)
+def search_keywords(question: Question, filters: Filters, common: Common, limit: Limit = None) -> None:
+    """The keyword leg alone, with its whole syntax: "a phrase", AND, OR, NOT, prefix*, essence: and tags:."""
+    with reading(common, Models(embedder="none")) as memory:
+        found = memory.search_keywords(text_of(question), limit=10 if limit is None else limit, **filters.where())
+    for message in found.warnings:
+        warn(message)
+    if common.json:
+        _show_hits(found)
+    else:
+        from recollect.apps.cli.explaining import hits
+
+        show(hits(found, explained=False))
+
+
+@command(app, panel=PANEL, example='recollect parse "what did we decide about #pricing last week?" --now 2026-05-08')
+def parse(
+    question: Question,
+    common: Common,
+    recipe: Annotated[str | None, typer.Option(help="The recipe that reads it.")] = None,
+    now: Annotated[str | None, typer.Option(help="The moment the question is asked, if not now.")] = None,
+) -> None:
+    """Show what is understood of a question: words, tags, time."""
+    from recollect.apps.cli.explaining import query_object, understood
+    from recollect.model import Filter
+    from recollect.query.parse import parse as parse_query
+    from recollect.query.tags import Vocabulary
+    from recollect.recipe_files import resolve
+
+    settings = settings_of(common)
+    vocabulary = Vocabulary.of({})
+    if settings.store_path.exists():
+        with reading(common, Models(embedder="none")) as memory:
+            vocabulary = Vocabulary.of(memory.store.tags())
+    moment = system_clock() if now is None else to_us(now)
+    parsing = resolve(recipe or settings.recipe).parsing
+    query = parse_query(text_of(question), Filter(now=moment), parsing, vocabulary)
+    if common.json:
+        show_json(query_object(query))
+    else:
+        show(understood(query))
+
+
+def _show_hits(found: "Recall") -> None:
+    from recollect.apps import wire
+
+    show_lines({"id": hit.id, "text": hit.text, **wire.hit(hit)} for hit in found)

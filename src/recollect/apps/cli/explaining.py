@@ -1,0 +1,148 @@
+"""Searches as people read them: hits, the bars of an explanation, what was understood, why something is absent."""
+
+from collections.abc import Iterator, Mapping
+from itertools import accumulate
+from typing import Any
+
+from rich.console import Group, RenderableType
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from recollect.apps.cli.output import facts, moment, styled
+from recollect.clock import iso
+from recollect.model import Hit
+from recollect.query.parse import Query
+from recollect.trace import Recall, WhyNot
+
+BAR = 30
+_EIGHTHS = " ▏▎▍▌▋▊▉█"
+
+
+def hits(found: Recall, explained: bool) -> RenderableType:
+    """The hits, one below the other; with `explained`, each with its bars and the whole with its timings."""
+    if not found:
+        return styled("nothing found", "yellow")
+    parts: list[RenderableType] = [_hit(hit, explained) for hit in found]
+    return Group(*parts, *([_trace(found)] if explained else []))
+
+
+def _hit(hit: Hit, explained: bool) -> RenderableType:
+    grid = Table.grid(padding=(0, 2))
+    grid.add_column(justify="right", style="bold cyan", width=3)
+    grid.add_column(style="green", width=7)
+    grid.add_column(overflow="fold")
+    grid.add_row(str(hit.rank), f"{hit.score:.4f}", styled(hit.text.strip(), "bold"))
+    grid.add_row("", "", _beside(hit))
+    if explained:
+        grid.add_row("", "", explanation(hit))
+    return grid
+
+
+def _beside(hit: Hit) -> Text:
+    record = hit.record
+    line = styled(moment(record.date), "blue")
+    for tag in record.tags:
+        line += styled(f"  #{tag}", "magenta")
+    if record.thread is not None:
+        line += styled(f"  {record.thread}", "cyan")
+    if record.kind != "observation":
+        line += styled(f"  {record.kind}", "yellow")
+    return line + styled(f"  {record.id}", "dim")
+
+
+def explanation(hit: Hit) -> RenderableType:
+    """A bar for each contribution, beginning where the one before ended, so that the last one ends at the score."""
+    moved = [contribution for contribution in hit.contributions if contribution.delta != 0]
+    ends = list(accumulate((contribution.delta for contribution in moved), initial=0.0))
+    scale = BAR / max(max(ends), 1e-12)
+    grid = Table.grid(padding=(0, 1))
+    grid.add_column(width=BAR + 1, no_wrap=True)
+    grid.add_column(justify="right", no_wrap=True)
+    grid.add_column(no_wrap=True)
+    grid.add_column(style="dim", overflow="fold")
+    for contribution, begin, end in zip(moved, ends, ends[1:], strict=False):
+        style = "green" if contribution.delta > 0 else "red"
+        bar = styled(_bar(min(begin, end) * scale, max(begin, end) * scale), style)
+        name = f"{contribution.step}:{contribution.name}"
+        grid.add_row(bar, styled(f"{contribution.delta:+.6f}", style), name, contribution.formula)
+    grid.add_row(styled(_bar(0, hit.score * scale), "bold cyan"), styled(f"={hit.score:.6f}", "bold cyan"), "score", "")
+    return Padding(Group(_places(hit), grid), (0, 0, 1, 0))
+
+
+def _bar(begin: float, end: float) -> str:
+    """Blocks from one column to another, to an eighth of a character at their end."""
+    begin, end = max(begin, 0.0), max(end, 0.0)
+    first = int(begin)
+    whole, part = divmod(round((end - first) * 8), 8)
+    return " " * first + "█" * whole + (_EIGHTHS[part] if part else "")
+
+
+def _places(hit: Hit) -> Text:
+    if not hit.placings:
+        return styled("found by no leg of its own", "dim")
+    line = styled("found by ", "dim")
+    for number, placing in enumerate(hit.placings):
+        line += styled(f"{', ' if number else ''}{placing.leg} ", "dim") + styled(f"#{placing.rank}")
+        line += styled(f" ({placing.score:.4g})", "dim")
+    return line
+
+
+def _trace(found: Recall) -> RenderableType:
+    trace = found.trace
+    steps = ", ".join(f"{timing.step} {timing.us / 1000:.1f}" for timing in trace.timings)
+    rows: dict[str, Any] = {
+        "recipe": f"{trace.recipe.name} ({trace.recipe.fingerprint})",
+        "milliseconds": f"{sum(timing.us for timing in trace.timings) / 1000:.1f} ({steps})",
+        "candidates": f"{len(trace.order)}, {len(trace.drops)} of them dropped",
+        "fingerprint": trace.fingerprint,
+    }
+    return facts({**rows, **{f"without {name}": reason for name, reason in trace.skipped}})
+
+
+def absence(reason: WhyNot) -> RenderableType:
+    """Why a memory is not among the hits."""
+    title = styled("why not ", "bold yellow") + styled(reason.id, "bold")
+    return Group(title, styled(f"  {reason.verdict}"), *(styled(f"  {leg}", "dim") for leg in reason.legs))
+
+
+# -- what was understood -----------------------------------------------------------------------------------------------------------
+
+
+def query_object(query: Query) -> dict[str, Any]:
+    """What was understood, as JSON."""
+    keywords, anchor = query.keywords, query.anchor
+    time = None
+    if anchor is not None:
+        since, until = anchor.window
+        named = {"phrase": anchor.phrase, "centre": iso(anchor.centre_us), "tolerance_days": anchor.tolerance_days}
+        time = {**named, "since": iso(since), "until": iso(until)}
+    return {
+        "query": query.text,
+        "now": iso(query.now),
+        "mode": keywords.mode,
+        "terms": [{"text": term.text, "prefix": term.prefix, "phrase": term.phrase} for term in keywords.terms],
+        "dropped": list(keywords.dropped),
+        "expression": keywords.expression,
+        "tags": [{"tag": inferred.tag, "origin": inferred.origin} for inferred in query.tags],
+        "time": time,
+    }
+
+
+def understood(query: Query) -> RenderableType:
+    """What was understood, for people."""
+    return facts(dict(_understood(query_object(query))))
+
+
+def _understood(data: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    yield "mode", data["mode"]
+    yield "terms", [term["text"] + ("*" if term["prefix"] else "") for term in data["terms"]]
+    yield "dropped", data["dropped"]
+    yield "expression", data["expression"]
+    yield "tags", [f"{tag['tag']} ({tag['origin']})" for tag in data["tags"]]
+    time = data["time"]
+    if time is None:
+        yield "time", None
+    else:
+        yield "time", f"“{time['phrase']}”: {time['centre']} ± {time['tolerance_days']:g} days"
+        yield "window", f"{time['since']} to {time['until']}"

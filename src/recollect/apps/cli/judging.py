@@ -1,0 +1,100 @@
+"""The `judge` commands: which memories were the answer to which questions."""
+
+import json
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from recollect.apps.cli.flat import command
+from recollect.apps.cli.opening import lines_of, reading
+from recollect.apps.cli.options import Common, Models
+from recollect.apps.cli.output import moment, show, show_json, show_lines, styled, table
+from recollect.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from recollect.stores.base import Judgement
+
+app = typer.Typer(
+    help="Record which memories answer which questions; tuning and benchmarks learn from it.", no_args_is_help=True
+)
+_NO_MODEL = Models(embedder="none", reranker="none")
+
+
+@command(
+    app,
+    example='recollect judge record "what is Caroline\'s pet called?" ID\nrecollect judge record "who is Oscar?" ID --no',
+)
+def record(
+    question: Annotated[str, typer.Argument(help="The question.")],
+    id: Annotated[str, typer.Argument(help="The memory's id.")],
+    common: Common,
+    grade: Annotated[int, typer.Option(min=0, max=3, help="0 is no answer, 1 an answer, 3 the best.")] = 1,
+    no: Annotated[bool, typer.Option("--no", help="It was no answer: grade 0.")] = False,
+) -> None:
+    """Record that a memory is, or is not, an answer to a question."""
+    from recollect.apps import wire
+
+    with reading(common, _NO_MODEL) as memory:
+        judged = memory.judge(question, id, 0 if no else grade)
+    if common.json:
+        show_json(wire.judgement(judged))
+    else:
+        show(styled("judged", "green") + styled(f" {id}: grade {judged.grade}"))
+
+
+@command(app, "list", example="recollect judge list --json")
+def list_(common: Common) -> None:
+    """List all judgements."""
+    from recollect.apps import wire
+
+    with reading(common, _NO_MODEL) as memory:
+        judgements = memory.store.judgements()
+    if common.json:
+        show_lines(wire.judgement(judged) for judged in judgements)
+        return
+    rows = table("question", "memory", "grade", "judged")
+    for judged in judgements:
+        rows.add_row(styled(judged.query), styled(judged.memory_id, "dim"), str(judged.grade), moment(judged.judged_at))
+    show(rows)
+
+
+@command(app, "export", example="recollect judge export judged.jsonl")
+def export(
+    common: Common, file: Annotated[str, typer.Argument(help="The file to write; - writes to stdout.")] = "-"
+) -> None:
+    """Write all judgements as JSON Lines."""
+    from recollect.apps.cli.transfer import target_of
+    from recollect.evaluate.judge import to_line
+
+    with reading(common, _NO_MODEL) as memory, target_of(file) as target:
+        judgements = memory.store.judgements()
+        target.writelines(to_line(judged) + "\n" for judged in judgements)
+    if common.json and file != "-":
+        show_json({"file": file, "lines": len(judgements)})
+
+
+@command(app, "import", example="recollect judge import judged.jsonl\nrecollect judge import -")
+def import_(file: Annotated[str, typer.Argument(help="A JSON Lines file; - reads stdin.")], common: Common) -> None:
+    """Read judgements from JSON Lines; a wrong line is named and nothing is taken."""
+    with reading(common, _NO_MODEL) as memory, lines_of(file) as lines:
+        judgements = list(_judgements(file, lines))
+        memory.store.judge(judgements)
+    if common.json:
+        show_json({"judgements": len(judgements)})
+    else:
+        show(styled("judged", "green") + styled(f" {len(judgements)} answers"))
+
+
+def _judgements(file: str, lines: Iterator[str]) -> "Iterator[Judgement]":
+    from recollect.evaluate.datasets.reading import Node
+    from recollect.evaluate.judge import from_node
+
+    for number, line in enumerate(lines, 1):
+        if not line.strip():
+            continue
+        try:
+            value = json.loads(line)
+        except ValueError as error:
+            raise InvalidInput(f"{file}: line {number}: not JSON: {error}") from None
+        yield from_node(Node(file, f"line {number}", value))

@@ -1,0 +1,113 @@
+"""From the options of a command to an open memory."""
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from recollect.apps.cli.options import Common, Models
+from recollect.apps.cli.output import note, size
+from recollect.errors import InvalidInput, NotFound, StoreReadOnly
+from recollect.settings import Settings, load
+
+if TYPE_CHECKING:
+    from recollect.memory import Memory
+
+
+def settings_of(common: Common, models: Models | None = None) -> Settings:
+    """The settings in force, with what this command was given."""
+    return load(
+        store=common.store,
+        embedder=models.embedder if models else None,
+        reranker=models.reranker if models else None,
+    )
+
+
+@contextmanager
+def writing(common: Common, models: Models | None = None) -> "Iterator[Memory]":
+    """The memory of a command that writes; the file is made if it is absent."""
+    with _opened(settings_of(common, models)) as memory:
+        yield memory
+
+
+@contextmanager
+def reading(common: Common, models: Models | None = None) -> "Iterator[Memory]":
+    """The memory of a command that reads; an absent file is a mistake, and a file that cannot be written is none."""
+    settings = settings_of(common, models)
+    path = settings.store_path
+    if not path.exists():
+        raise NotFound(f"there is no store at {path}; `recollect remember` makes one, `--store FILE` names another")
+    try:
+        memory = _opened(settings)
+    except StoreReadOnly:
+        memory = _opened(settings, read_only=True)
+    with memory:
+        yield memory
+
+
+def _opened(settings: Settings, **choices: Any) -> "Memory":
+    import recollect
+    from recollect.settings import open_options
+
+    return recollect.open(
+        settings.store,
+        embedder=settings.embedder,
+        reranker=settings.reranker,
+        recipe=settings.recipe,
+        models=open_options(settings, Fetching()),
+        **choices,
+    )
+
+
+class Fetching:
+    """Says that weights are being fetched, and how far: a bar on a terminal, one line elsewhere."""
+
+    def __init__(self) -> None:
+        self._label = ""
+        self._bars: Any = None
+        self._task: Any = None
+
+    def __call__(self, done: int, total: int, label: str) -> None:
+        if label != self._label:
+            self._label = label
+            self._begin(total)
+        if self._bars is not None:
+            self._bars.update(self._task, completed=done, total=total or None)
+            if total and done >= total:
+                self._bars.stop()
+                self._bars = None
+
+    def _begin(self, total: int) -> None:
+        if self._bars is not None:
+            self._bars.stop()
+            self._bars = None
+        if not sys.stderr.isatty():
+            note(f"fetching {self._label}" + (f" ({size(total)})" if total else ""))
+            return
+        from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TransferSpeedColumn
+
+        from recollect.apps.cli.output import stderr
+
+        columns = (TextColumn("fetching {task.description}"), BarColumn(), DownloadColumn(), TransferSpeedColumn())
+        self._bars = Progress(*columns, console=stderr(), transient=True)
+        self._task = self._bars.add_task(self._label, total=total or None)
+        self._bars.start()
+
+
+def text_of(argument: str) -> str:
+    """What was written, or what stands on stdin for `-`."""
+    return sys.stdin.read().rstrip("\n") if argument == "-" else argument
+
+
+@contextmanager
+def lines_of(argument: str) -> Iterator[Iterator[str]]:
+    """The lines of a file, or of stdin for `-`; bytes that are no UTF-8 arrive as lone surrogates, for the reader to refuse."""
+    if argument == "-":
+        yield iter(sys.stdin)
+        return
+    try:
+        with Path(argument).open(encoding="utf-8", errors="surrogateescape", newline="\n") as file:
+            yield iter(file)
+    except OSError as error:
+        raise InvalidInput(f"cannot read {argument}: {error.strerror or error}") from None

@@ -1,0 +1,144 @@
+"""Commands that change memories: remember, update, forget, link, unlink."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from recollect.apps.cli.flat import command
+from recollect.apps.cli.opening import reading, text_of, writing
+from recollect.apps.cli.options import Common, Fields, Models, Words, listed
+from recollect.apps.cli.output import moment, show, show_json, styled
+from recollect.errors import InvalidInput, NotFound
+
+if TYPE_CHECKING:
+    from recollect.model import Edge, Record
+
+app = typer.Typer()
+PANEL = "Write"
+
+Id = Annotated[str, typer.Argument(help="The memory's id.")]
+EdgeKind = Annotated[str, typer.Option(help="What the link means.")]
+
+
+@dataclass(frozen=True, slots=True)
+class Birth:
+    """Fields a memory is born with and keeps."""
+
+    id: Annotated[str | None, typer.Option("--id", help="An id of your own.")] = None
+    created_at: Annotated[str | None, typer.Option("--created-at", help="When it was said, if not now.")] = None
+    position: Annotated[int | None, typer.Option("--position", help="Its place in the thread, if not the last.")] = None
+
+
+@command(
+    app,
+    panel=PANEL,
+    example='recollect remember "Caroline adopted a grey cat, Oscar" --tags pets,caroline --thread chat-7\n'
+    "pbpaste | recollect remember - --kind note",
+)
+def remember(
+    text: Annotated[str, typer.Argument(help="What to remember; - reads it from stdin.")],
+    fields: Fields,
+    birth: Birth,
+    models: Models,
+    common: Common,
+) -> None:
+    """Store one memory."""
+    born = {name: getattr(birth, name) for name in birth.__slots__}
+    with writing(common, models) as memory:
+        record = memory.remember(text_of(text), **fields.given(), **born)
+    _show_record(record, "remembered", common)
+
+
+@command(
+    app,
+    panel=PANEL,
+    example='recollect update ID --text "Oscar moved to Bergen" --valid-from 2026-05-08\nrecollect update ID --clear valid_to',
+)
+def update(
+    id: Id,
+    fields: Fields,
+    models: Models,
+    common: Common,
+    text: Annotated[str | None, typer.Option("--text", help="The new text; - reads it from stdin.")] = None,
+    clear: Annotated[Words, typer.Option("--clear", help="Fields to empty: valid_to,expires_at")] = None,
+) -> None:
+    """Change a memory; its older version stays for --known-at and `history`."""
+    changes: dict[str, Any] = fields.given()
+    if text is not None:
+        changes["text"] = text_of(text)
+    for name in listed(clear) or ():
+        if changes.setdefault(name, None) is not None:
+            raise InvalidInput(f"{name} is both given and cleared; do one of the two")
+    if not changes:
+        raise InvalidInput("nothing to change; give --text, a field, or --clear FIELD")
+    with reading(common, models) as memory:
+        record = memory.update(id, **changes)
+    _show_record(record, "updated", common)
+
+
+@command(app, panel=PANEL, example="recollect forget 01K0W3V8E5D1Q2R3S4T5V6W7X8")
+def forget(ids: Annotated[list[str], typer.Argument(help="The ids of the memories.")], common: Common) -> None:
+    """Remove memories for good, with everything derived from them."""
+    with reading(common) as memory:
+        missing = [id for id in ids if id not in memory.store.get(ids)]
+        if missing:
+            raise NotFound(
+                f"there is no memory {missing[0]!r}, so nothing was forgotten; `recollect list` shows the ids"
+            )
+        gone = memory.forget(*ids)
+    if common.json:
+        show_json({"forgotten": gone})
+    else:
+        show(styled(f"forgotten {len(gone)}", "green"), *(styled(f"  {id}") for id in gone))
+
+
+@command(app, panel=PANEL, example="recollect link ID1 ID2 --kind caused_by --weight 0.8")
+def link(
+    from_id: Id,
+    to_id: Id,
+    common: Common,
+    kind: EdgeKind = "related",
+    weight: Annotated[float, typer.Option(help="How strong, 0 or more.")] = 1.0,
+) -> None:
+    """Link two memories; linking again with the same kind replaces the weight."""
+    with reading(common) as memory:
+        edge = memory.link(from_id, to_id, kind, weight)
+    _show_edge(edge, common)
+
+
+@command(app, panel=PANEL, example="recollect unlink ID1 ID2 --kind caused_by")
+def unlink(
+    from_id: Id,
+    to_id: Id,
+    common: Common,
+    kind: Annotated[str | None, typer.Option(help="Only links of this kind.")] = None,
+) -> None:
+    """Remove the links from one memory to another."""
+    with reading(common) as memory:
+        count = memory.unlink(from_id, to_id, kind)
+    if not count:
+        raise NotFound(f"there is no link from {from_id!r} to {to_id!r}" + (f" of kind {kind!r}" if kind else ""))
+    if common.json:
+        show_json({"removed": count})
+    else:
+        show(styled(f"removed {count} link{'' if count == 1 else 's'}", "green"))
+
+
+def _show_record(record: "Record", done: str, common: Common) -> None:
+    if common.json:
+        from recollect.apps import wire
+
+        show_json(wire.memory(record))
+    else:
+        tags = "".join(f" #{tag}" for tag in record.tags)
+        show(styled(done, "green") + styled(f" {record.id}", "bold") + styled(f"  {moment(record.date)}{tags}", "dim"))
+
+
+def _show_edge(edge: "Edge", common: Common) -> None:
+    if common.json:
+        from recollect.apps import wire
+
+        show_json(wire.edge(edge))
+    else:
+        show(styled("linked", "green") + styled(f" {edge.from_id} → {edge.to_id}  {edge.kind}, weight {edge.weight:g}"))

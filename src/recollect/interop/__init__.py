@@ -1,0 +1,1 @@
+"""Memories leaving and entering as plain data."""
