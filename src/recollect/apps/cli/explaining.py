@@ -15,7 +15,7 @@ from recollect.model import Hit
 from recollect.query.parse import Query
 from recollect.trace import Recall, WhyNot
 
-BAR = 30
+BAR = 20
 _EIGHTHS = " ▏▎▍▌▋▊▉█"
 
 
@@ -34,9 +34,7 @@ def _hit(hit: Hit, explained: bool) -> RenderableType:
     grid.add_column(overflow="fold")
     grid.add_row(str(hit.rank), f"{hit.score:.4f}", styled(hit.text.strip(), "bold"))
     grid.add_row("", "", _beside(hit))
-    if explained:
-        grid.add_row("", "", explanation(hit))
-    return grid
+    return Group(grid, Padding(explanation(hit), (0, 0, 1, 5))) if explained else grid
 
 
 def _beside(hit: Hit) -> Text:
@@ -60,14 +58,14 @@ def explanation(hit: Hit) -> RenderableType:
     grid.add_column(width=BAR + 1, no_wrap=True)
     grid.add_column(justify="right", no_wrap=True)
     grid.add_column(no_wrap=True)
-    grid.add_column(style="dim", overflow="fold")
+    grid.add_column(style="dim")
     for contribution, begin, end in zip(moved, ends, ends[1:], strict=False):
         style = "green" if contribution.delta > 0 else "red"
         bar = styled(_bar(min(begin, end) * scale, max(begin, end) * scale), style)
         name = f"{contribution.step}:{contribution.name}"
         grid.add_row(bar, styled(f"{contribution.delta:+.6f}", style), name, contribution.formula)
     grid.add_row(styled(_bar(0, hit.score * scale), "bold cyan"), styled(f"={hit.score:.6f}", "bold cyan"), "score", "")
-    return Padding(Group(_places(hit), grid), (0, 0, 1, 0))
+    return Group(_places(hit), grid)
 
 
 def _bar(begin: float, end: float) -> str:

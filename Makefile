@@ -1,0 +1,55 @@
+# Every target sets up what it needs in .venv; a Python of at least 3.11, make and a package index are enough.
+PYTHON ?= $(shell for python in python3 python3.14 python3.13 python3.12 python3.11; do \
+	"$$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && { echo "$$python"; break; }; done)
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+# Tests that take long or need weights, torch or a browser; .ci/run runs them too.
+HEAVY := slow or models or torch or browser
+
+.PHONY: help demo test lint types format heavy setup clean
+
+help:
+	@echo "make demo    a small story: remember, recall, explain"
+	@echo "make test    lint, types and tests"
+	@echo "make lint, make types, make format, make heavy, make setup, make clean"
+
+demo: $(VENV)/.installed
+	@$(BIN)/python -m recollect.apps.demo
+
+test: lint types
+	$(BIN)/python -m pytest -n auto -m "not ($(HEAVY))"
+
+heavy: setup
+	$(BIN)/python -m pytest -m "$(HEAVY)"
+
+lint: setup
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: setup
+	$(BIN)/mypy
+
+format: setup
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+setup: $(VENV)/.installed-dev
+
+$(VENV)/bin/python:
+	@test -n "$(PYTHON)" || { echo "Recollect needs Python 3.11 or newer; name one with: make PYTHON=/path/to/python3" >&2; exit 1; }
+	@echo "setting up $(VENV) with $(PYTHON)" >&2
+	@$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.installed: pyproject.toml | $(VENV)/bin/python
+	@echo "installing Recollect" >&2
+	@$(PIP) --editable .
+	@touch $@
+
+$(VENV)/.installed-dev: pyproject.toml | $(VENV)/bin/python
+	@echo "installing Recollect and what its tests need" >&2
+	@$(PIP) --editable '.[dev]'
+	@touch $@ $(VENV)/.installed
+
+clean:
+	rm -rf $(VENV) build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
