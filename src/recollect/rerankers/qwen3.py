@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from recollect.embedders.base import fingerprint_of
-from recollect.errors import InvalidInput, MissingExtra, ModelDamaged
+from recollect.errors import InvalidInput, MissingExtra, ModelDamaged, ModelUnavailable
+from recollect.models.sessions import DEVICES
 from recollect.models.tokens import open_tokenizer, well_formed
 from recollect.rerankers.base import Deadline, never
 
@@ -129,10 +130,17 @@ def _load(folder: Path, device: str, threads: int | None) -> tuple[Any, Any]:
         raise MissingExtra.of("Qwen3-Reranker", "qwen") from None
     if threads is not None:
         torch.set_num_threads(threads)
-    chosen = ("cuda" if torch.cuda.is_available() else "cpu") if device == "auto" else device
-    kind = torch.float16 if chosen.startswith("cuda") else torch.float32
+    chosen = _device(device, bool(torch.cuda.is_available()))
     try:
-        model = AutoModelForCausalLM.from_pretrained(folder, local_files_only=True, torch_dtype=kind)
-    except (OSError, ValueError) as error:
+        model = AutoModelForCausalLM.from_pretrained(folder, local_files_only=True)
+    except (OSError, ValueError, KeyError) as error:
         raise ModelDamaged(f"{folder} holds no causal language model: {str(error)[:200]}") from None
-    return torch, model.to(chosen).eval()
+    return torch, model.to(device=chosen, dtype=torch.float16 if chosen == "cuda" else torch.float32).eval()
+
+
+def _device(asked: str, cuda: bool) -> str:
+    if asked not in DEVICES:
+        raise InvalidInput(f"no device {asked!r}; choose one of {', '.join(DEVICES)}")
+    if asked == "cuda" and not cuda:
+        raise ModelUnavailable("torch finds no CUDA here; choose the device cpu or auto")
+    return "cuda" if asked != "cpu" and cuda else "cpu"
