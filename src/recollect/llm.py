@@ -94,7 +94,7 @@ class OpenAiChat:
             raise RemoteError(f"{self._place} took longer than {self.timeout_s:g} s")
         with _Watchdog(remaining) as watchdog:
             answer = self._exchange(body, remaining, watchdog)
-        if watchdog.expired:
+        if watchdog.expired or (isinstance(answer, str) and time.monotonic() >= deadline):
             raise RemoteError(f"{self._place} took longer than {self.timeout_s:g} s")
         if isinstance(answer, str):
             raise _Passing(f"{self._place} did not answer: {answer}")
@@ -117,7 +117,9 @@ class OpenAiChat:
                     extensions={"trace": watchdog.trace},
                 ) as response,
             ):
-                raw = _read(response.iter_raw(), self.max_answer_bytes)
+                # Unpacking could make a small answer large; we ask for none, and read none.
+                packed = "content-encoding" in response.headers
+                raw = b"" if packed else _read(response.iter_bytes(), self.max_answer_bytes)
                 return _Answer(response.status_code, raw, _seconds(response.headers.get("retry-after")))
         except httpx.HTTPError as error:
             return type(error).__name__
@@ -127,7 +129,6 @@ class OpenAiChat:
         return f"{self.base_url.rstrip('/')}/chat/completions"
 
     def _headers(self) -> dict[str, str]:
-        # Unpacking could make a small answer large.
         headers = {"Content-Type": "application/json", "Accept": "application/json", "Accept-Encoding": "identity"}
         return {**headers, "Authorization": f"Bearer {self.api_key}"} if self.api_key else headers
 
