@@ -4,37 +4,71 @@ from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from threading import Lock
-from typing import TypeVar
+from typing import Any, Protocol, TypeVar
 
+from recollect.clock import Clock, system_clock
 from recollect.embedders.base import Embedder
 from recollect.embedding import Embedding
 from recollect.memory import Memory
 from recollect.rerankers.base import Reranker
 from recollect.settings import Settings, open_options
 from recollect.stores.sqlite import SqliteStore
+from recollect.trace import Recall
 
 T = TypeVar("T")
 NONE = "none"  # the setting that means no model at all
 
 
+class Watcher(Protocol):
+    """Is told of every search."""
+
+    def searched(self, found: Recall) -> None: ...
+
+
+class WatchedMemory(Memory):
+    """A memory whose searches are seen by watchers, whoever asks."""
+
+    watchers: tuple[Watcher, ...] = ()
+
+    def recall(self, text: str, **asked: Any) -> Recall:
+        """Searches, and tells the watchers."""
+        found = super().recall(text, **asked)
+        for watcher in self.watchers:
+            watcher.searched(found)
+        return found
+
+
 class Opener:
     """Opens memory files; the models are loaded on first use, once, whatever the number of files."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, *, embedder: Embedder | None = None, clock: Clock = system_clock) -> None:
         self._settings = settings
-        self._embedder = None if settings.embedder == NONE else once(self._open_embedder)
+        self._clock = clock
+        self._watchers: tuple[Watcher, ...] = ()
+        self._embedder: Callable[[], Embedder] | None = once(self._open_embedder)
+        if embedder is not None:
+            self._embedder = lambda: embedder
+        elif settings.embedder == NONE:
+            self._embedder = None
         self._reranker = None if settings.reranker == NONE else locked(cache(self._open_reranker))
+
+    def watch(self, watcher: Watcher) -> None:
+        """Tells somebody of every search in memories opened from now on."""
+        self._watchers = (*self._watchers, watcher)
 
     def __call__(self, path: Path, *, read_only: bool = False) -> Memory:
         """The memory in a file, made if absent."""
         store = SqliteStore(path, read_only=read_only)
-        return Memory(
+        memory = WatchedMemory(
             store,
             embedding=Embedding(store, self._embedder),
             reranker=self._reranker,
             recipe=self._settings.recipe,
+            clock=self._clock,
             count_accesses=not read_only,
         )
+        memory.watchers = self._watchers
+        return memory
 
     def _open_embedder(self) -> Embedder:
         from recollect.embedders import open_embedder

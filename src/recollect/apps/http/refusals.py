@@ -1,0 +1,91 @@
+"""Every way the server says no: a status, a reason a program can act on, and a sentence for people."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from pydantic import ValidationError
+from starlette.responses import JSONResponse, Response
+from typing_extensions import TypedDict
+
+from recollect.errors import (
+    EmbeddingSpaceMismatch,
+    InvalidInput,
+    MissingExtra,
+    ModelError,
+    NotFound,
+    RecipeError,
+    RecollectError,
+    RemoteError,
+    StoreBusy,
+    StoreReadOnly,
+)
+
+
+class ErrorDetail(TypedDict):
+    """Why a request was refused."""
+
+    reason: str
+    message: str
+
+
+class ErrorShape(TypedDict):
+    """The body of every refusal."""
+
+    error: ErrorDetail
+
+
+class Refused(Exception):
+    """A request that is not served."""
+
+    def __init__(self, status: int, reason: str, message: str, headers: Mapping[str, str] | None = None) -> None:
+        super().__init__(message)
+        self.status = status
+        self.reason = reason
+        self.message = message
+        self.headers = dict(headers or {})
+
+    def response(self) -> Response:
+        """The refusal as JSON."""
+        body: ErrorShape = {"error": {"reason": self.reason, "message": self.message}}
+        return JSONResponse(body, status_code=self.status, headers=self.headers)
+
+
+# The first row an error belongs to says how it is answered.
+_ANSWERS: tuple[tuple[type[RecollectError], int, str], ...] = (
+    (NotFound, 404, "not_found"),
+    (InvalidInput, 422, "invalid"),
+    (RecipeError, 422, "invalid"),
+    (EmbeddingSpaceMismatch, 409, "other_model"),
+    (StoreReadOnly, 409, "read_only"),
+    (StoreBusy, 503, "busy"),
+    (MissingExtra, 501, "not_installed"),
+    (ModelError, 503, "no_model"),
+    (RemoteError, 502, "remote"),
+)
+
+
+def refusal(error: RecollectError) -> Refused:
+    """How an error of the engine is answered."""
+    for kind, status, reason in _ANSWERS:
+        if isinstance(error, kind):
+            headers = {"Retry-After": "1"} if status == 503 else {}
+            return Refused(status, reason, printable(str(error)), headers)
+    return Refused(500, "store", "the store cannot answer; the server's log says why")
+
+
+def invalid(error: ValidationError) -> Refused:
+    """What is wrong with a request, field by field, without repeating its values."""
+    problems = [
+        _problem(problem) for problem in error.errors(include_url=False, include_input=False, include_context=False)
+    ]
+    return Refused(422, "invalid", printable("; ".join(problems)))
+
+
+def printable(text: str) -> str:
+    """Text that UTF-8 can carry."""
+    return text.encode("utf-8", "backslashreplace").decode()
+
+
+def _problem(problem: Mapping[str, Any]) -> str:
+    where = ".".join(str(part) for part in problem["loc"])
+    return f"{where}: {problem['msg']}" if where else str(problem["msg"])

@@ -1,0 +1,170 @@
+"""The verbs: each takes a memory and what was asked, and answers in the shapes of the wire. They decide nothing."""
+
+from typing import Any
+
+import numpy as np
+
+from recollect.apps import wire
+from recollect.apps.http import asked, shapes
+from recollect.asking import filter_of
+from recollect.cookbook import RECIPES, named
+from recollect.memory import Memory
+from recollect.model import Edge, Record
+from recollect.pipeline import members
+from recollect.trace import Recall
+
+
+def recall(memory: Memory, question: asked.Recall) -> wire.TracedRecallShape:
+    return wire.traced_recall(_searched(memory, question), with_trace=question.trace)
+
+
+def why_not(memory: Memory, question: asked.WhyNot) -> wire.WhyNotShape:
+    return wire.why_not(_searched(memory, question).why_not(question.id))
+
+
+def keywords(memory: Memory, question: asked.Keywords) -> wire.TracedRecallShape:
+    found = memory.search_keywords(question.query, limit=question.limit, **question.given("query", "limit", "trace"))
+    return wire.traced_recall(found, with_trace=question.trace)
+
+
+def page(memory: Memory, question: asked.List) -> shapes.PageShape:
+    records = memory.list(**{"limit": question.limit, **question.given()})
+    return {"memories": [wire.memory(record) for record in records], "next": _next(records, question.limit)}
+
+
+def count(memory: Memory, question: asked.Where) -> shapes.CountShape:
+    return {"count": memory.count(**question.given())}
+
+
+def one(memory: Memory, question: asked.One) -> wire.MemoryShape:
+    return wire.memory(memory.get(question.id, question.known_at))
+
+
+def history(memory: Memory, question: asked.History) -> shapes.HistoryShape:
+    return {"versions": [wire.memory(record) for record in memory.history(question.id)]}
+
+
+def neighbours(memory: Memory, question: asked.Neighbours) -> shapes.EdgesShape:
+    return {"edges": [wire.edge(edge) for edge in memory.neighbours(question.id, question.limit)]}
+
+
+def graph(memory: Memory, question: asked.Graph) -> shapes.GraphShape:
+    """Breadth first from one memory, every memory's strongest links, to a depth."""
+    reached = {question.id: memory.get(question.id)}
+    edges: dict[tuple[str, str, str], Edge] = {}
+    ring, truncated = [question.id], False
+    for _ in range(question.depth):
+        around = memory.store.edges(ring, filter_of(memory.clock(), {}), question.limit_each)
+        found = [edge for id in ring for edge in around.get(id, ())]
+        edges.update({(edge.from_id, edge.to_id, edge.kind): edge for edge in found})
+        new = list(dict.fromkeys(end for edge in found for end in (edge.from_id, edge.to_id) if end not in reached))
+        room = question.limit - len(reached)
+        truncated = truncated or len(new) > room
+        records = memory.store.get(new[:room])
+        ring = [id for id in new[:room] if id in records]
+        reached.update({id: records[id] for id in ring})
+    shown = [edge for edge in edges.values() if edge.from_id in reached and edge.to_id in reached]
+    return {
+        "center": question.id,
+        "nodes": [wire.memory(record) for record in reached.values()],
+        "edges": [wire.edge(edge) for edge in shown],
+        "truncated": truncated,
+    }
+
+
+def timeline(memory: Memory, question: asked.Thread) -> shapes.TimelineShape:
+    records = memory.list(limit=question.limit, threads=[question.thread], everything=question.everything)
+    ordered = sorted(
+        records, key=lambda record: (record.position is None, record.position or 0, record.created_at, record.id)
+    )
+    return {"thread": question.thread, "memories": [wire.memory(record) for record in ordered]}
+
+
+def tags(memory: Memory, question: asked.Nothing) -> shapes.TagsShape:
+    counted = sorted(memory.store.tags().items(), key=lambda item: (-item[1], item[0]))
+    return {"tags": [{"tag": tag, "count": number} for tag, number in counted]}
+
+
+def reflections(memory: Memory, question: asked.Reflections) -> shapes.ReflectionsShape:
+    records = memory.list(limit=question.limit, after=question.after, kinds=["reflection"])
+    return {
+        "reflections": [{"memory": wire.memory(record), "members": list(members(record))} for record in records],
+        "next": _next(records, question.limit),
+    }
+
+
+def recipes(memory: Memory, question: asked.Nothing) -> shapes.RecipesShape:
+    return {"usual": memory.recipe.name, "recipes": [wire.recipe(recipe) for recipe in RECIPES.values()]}
+
+
+def remember(memory: Memory, question: asked.Fields) -> wire.MemoryShape:
+    return wire.memory(memory.remember_many([_fields(question)])[0])
+
+
+def remember_many(memory: Memory, question: asked.Batch) -> shapes.MemoriesShape:
+    return {"memories": [wire.memory(record) for record in memory.remember_many(map(_fields, question.memories))]}
+
+
+def update(memory: Memory, question: asked.Changes) -> wire.MemoryShape:
+    return wire.memory(memory.update(question.id, **question.given("id")))
+
+
+def forget_one(memory: Memory, question: asked.History) -> shapes.ForgottenShape:
+    memory.get(question.id)
+    return {"forgotten": list(memory.forget(question.id))}
+
+
+def forget(memory: Memory, question: asked.Ids) -> shapes.ForgottenShape:
+    return {"forgotten": list(memory.forget(*question.ids))}
+
+
+def link(memory: Memory, question: asked.Link) -> wire.EdgeShape:
+    return wire.edge(memory.link(**question.given()))
+
+
+def unlink(memory: Memory, question: asked.Unlink) -> shapes.RemovedShape:
+    return {"removed": memory.unlink(question.from_id, question.to_id, question.kind)}
+
+
+def judge(memory: Memory, question: asked.Judgement) -> wire.JudgementShape:
+    return wire.judgement(memory.judge(question.query, question.id, question.grade))
+
+
+def judgements(memory: Memory, question: asked.Nothing) -> shapes.JudgementsShape:
+    return {"judgements": [wire.judgement(judged) for judged in memory.store.judgements()]}
+
+
+def embed_missing(memory: Memory, question: asked.Nothing) -> shapes.EmbeddedShape:
+    return {"embedded": memory.embed_missing()}
+
+
+def reembed(memory: Memory, question: asked.Nothing) -> shapes.EmbeddedShape:
+    return {"embedded": memory.reembed()}
+
+
+def check(memory: Memory, question: asked.Nothing) -> shapes.ProblemsShape:
+    return {"problems": [wire.problem(problem) for problem in memory.check()]}
+
+
+def repair(memory: Memory, question: asked.Nothing) -> shapes.ProblemsShape:
+    return {"problems": [wire.problem(problem) for problem in memory.repair()]}
+
+
+def _searched(memory: Memory, question: asked.Recall) -> Recall:
+    given = question.given("query", "trace", "id")
+    if question.recipe is not None:
+        given["recipe"] = named(question.recipe)  # by name only: a path would let callers read files
+    if question.vector is not None:
+        given["vector"] = np.asarray(question.vector, dtype=np.float64)
+    return memory.recall(question.query, **given)
+
+
+def _fields(question: asked.Fields) -> dict[str, Any]:
+    given = question.given()
+    if question.vector is not None:
+        given["vector"] = np.asarray(question.vector, dtype=np.float64)
+    return given
+
+
+def _next(records: list[Record], limit: int) -> str | None:
+    return records[-1].id if len(records) == limit else None
