@@ -1,5 +1,22 @@
 """For tests of programs and stores built on Recollect: a toy embedder, a fixed clock and the contract of a store."""
 
+from typing import TYPE_CHECKING, Any
+
 from recollect.testing.toys import FixedClock, ToyEmbedder
 
-__all__ = ["FixedClock", "ToyEmbedder"]
+if TYPE_CHECKING:
+    from recollect.testing.contract import StoreContract
+
+__all__ = ["FixedClock", "StoreContract", "ToyEmbedder"]
+
+
+def __getattr__(name: str) -> Any:
+    # The contract needs pytest, the toys do not; its plain asserts are to explain themselves when they fail.
+    if name == "StoreContract":
+        import pytest
+
+        pytest.register_assert_rewrite("recollect.testing.contract")
+        from recollect.testing.contract import StoreContract
+
+        return StoreContract
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -25,7 +25,7 @@ class Generation:
     space: EmbeddingSpace
 
 
-def unit_rows(rows: Sequence[Any], dimensions: int) -> Vector:
+def unit_rows(rows: Sequence[Any] | NDArray[Any], dimensions: int) -> Vector:
     """Vectors as unit rows, or InvalidInput naming the one that cannot be used."""
     if not len(rows):
         return np.zeros((0, dimensions), dtype=STORED)

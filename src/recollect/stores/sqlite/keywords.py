@@ -10,7 +10,7 @@ import apsw
 
 from recollect.errors import InvalidInput, StoreDamaged
 from recollect.model import Filter, Scored
-from recollect.query.keywords import KeywordQuery
+from recollect.query.keywords import KeywordQuery, segment
 from recollect.stores.sqlite.filters import clause
 from recollect.stores.sqlite.impact import best, tokens
 from recollect.stores.sqlite.mirror import View
@@ -26,7 +26,7 @@ def plain_terms(connection: apsw.Connection, query: KeywordQuery) -> list[bytes]
         return None
     found: list[bytes] = []
     for term in query.terms:
-        words = tokens(connection, term.text)
+        words = tokens(connection, segment(term.text) if term.phrase else term.text)
         if term.prefix or len(words) > 1:
             return None
         found += words
