@@ -1,0 +1,146 @@
+"""The README and docs/ are run: every Python block, every console block, and every command is documented."""
+
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+import typer.main
+
+from recollect.apps.cli import build
+from recollect.fusion import FUSIONS
+from recollect.legs import LEGS
+from recollect.settings import leaves, variable
+from recollect.signals import SIGNALS
+
+ROOT = Path(__file__).parents[1]
+PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").glob("*.md")])
+_BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+_MARK = "=== next ==="
+
+
+@dataclass(frozen=True)
+class Block:
+    """A fenced block of a page."""
+
+    language: str
+    line: int
+    text: str
+
+
+def blocks(page: Path) -> list[Block]:
+    text = page.read_text(encoding="utf-8")
+    return [Block(found[1], text[: found.start()].count("\n") + 2, found[2]) for found in _BLOCK.finditer(text)]
+
+
+def pages_with(language: str) -> list[object]:
+    pages = [page for page in PAGES if any(block.language == language for block in blocks(page))]
+    return [pytest.param(page, id=page.stem) for page in pages]
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty folder to run in, a store of its own, no model, and `recollect` on the path."""
+    bin = tmp_path / "bin"
+    bin.mkdir()
+    script = bin / "recollect"
+    script.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m recollect.apps.cli "$@"\n')
+    script.chmod(0o755)
+    for name in [name for name in os.environ if name.startswith("RECOLLECT_")]:
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("PATH", f"{bin}{os.pathsep}{os.environ['PATH']}")
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    monkeypatch.setenv("RECOLLECT_STORE", str(tmp_path / "docs.db"))
+    monkeypatch.setenv("RECOLLECT_EMBEDDER", "none")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.mark.parametrize("page", pages_with("python"))
+def test_python_blocks_run(page: Path, home: Path) -> None:
+    """Blocks of one page share their names, as a reader who types them in order would have it."""
+    names: dict[str, object] = {"__name__": "page"}
+    for block in blocks(page):
+        if block.language == "python":
+            padded = "\n" * (block.line - 1) + block.text
+            exec(compile(padded, str(page), "exec"), names)
+
+
+@pytest.mark.parametrize("page", pages_with("console"))
+def test_console_blocks_run_and_print_what_they_show(page: Path, home: Path) -> None:
+    """Commands of one page run in one shell; `…` stands for anything, a line of its own for any number of lines."""
+    shown = [entry for block in blocks(page) if block.language == "console" for entry in entries(block)]
+    script = "\n".join(f"{command} || exit 1\necho '{_MARK}'" for command, _ in shown)
+    ran = subprocess.run(["bash", "-c", script], capture_output=True, text=True, cwd=home, timeout=300)
+    printed = ran.stdout.split(f"{_MARK}\n")
+    done = len(printed) - 1
+    assert ran.returncode == 0, f"{shown[done][0]}\n{printed[done]}{ran.stderr}"
+    for (command, expected), actual in zip(shown, printed, strict=False):
+        assert matches(expected, actual), f"{page.name}: {command}\nshown:\n{expected}\nprinted:\n{actual}"
+
+
+def entries(block: Block) -> Iterator[tuple[str, str]]:
+    """Each command with the output shown below it."""
+    for part in re.split(r"^\$ ", block.text, flags=re.MULTILINE)[1:]:
+        command, _, output = part.partition("\n")
+        yield command, output
+
+
+def matches(expected: str, actual: str) -> bool:
+    """Whether output is as shown; without anything shown, anything may be printed."""
+    if not expected.strip():
+        return True
+    pattern = ""
+    for line in expected.strip("\n").split("\n"):
+        words = [r"[^\n]*?".join(re.escape(part) for part in piece.split("…")) for piece in line.split()]
+        pattern += r"(?:[^\n]*\n)*?" if line.strip() == "…" else r"[^\S\n]*" + r"[^\S\n]*".join(words) + r"[^\S\n]*\n"
+    return re.fullmatch(pattern, actual.strip("\n") + "\n") is not None
+
+
+def commands() -> dict[str, object]:
+    """Every command by its full name."""
+    found: dict[str, object] = {}
+
+    def walk(command: object, name: str) -> None:
+        below = getattr(command, "commands", None)
+        if name and not getattr(command, "hidden", False):
+            found[name] = command
+        for part, one in (below or {}).items():
+            walk(one, f"{name} {part}".strip())
+
+    walk(typer.main.get_command(build()), "")
+    return found
+
+
+@pytest.mark.parametrize("name", sorted(commands()))
+def test_every_command_is_documented(name: str) -> None:
+    text = "\n".join(page.read_text(encoding="utf-8") for page in PAGES)
+    assert f"recollect {name}" in text, f"docs/ does not show `recollect {name}`"
+
+
+@pytest.mark.parametrize("name", sorted(commands()))
+def test_every_command_has_an_example_in_its_help(name: str) -> None:
+    command = commands()[name]
+    if not getattr(command, "commands", None):
+        assert "recollect " in f"{getattr(command, 'epilog', '')}{getattr(command, 'help', '')}"
+
+
+def test_every_setting_is_documented() -> None:
+    text = (ROOT / "docs" / "cli.md").read_text(encoding="utf-8")
+    assert [key for key in leaves() if f"| `{key}` | `{variable(key)}` |" not in text] == []
+
+
+def test_every_part_of_a_recipe_is_documented() -> None:
+    text = (ROOT / "docs" / "recipes.md").read_text(encoding="utf-8")
+    assert [name for table in (LEGS, FUSIONS, SIGNALS) for name in table if f"`{name}`" not in text] == []
+
+
+def test_links_between_pages_lead_somewhere() -> None:
+    for page in [*PAGES, ROOT / "CONTRIBUTING.md"]:
+        for target in re.findall(r"\]\(([^)#]+)\)", page.read_text(encoding="utf-8")):
+            if "://" not in target:
+                assert (page.parent / target).exists(), f"{page.name} links to {target}"
