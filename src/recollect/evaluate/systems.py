@@ -7,7 +7,7 @@ the answer to the next one. One unmeasured recall for each recipe fills the cach
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import fields
+from dataclasses import fields, replace
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -16,9 +16,10 @@ from typing import Any
 from recollect.embedders.base import Embedder
 from recollect.embedding import Embedding
 from recollect.errors import InvalidInput, ModelUnavailable
-from recollect.evaluate.bench import Answer, Contender, Recall
-from recollect.evaluate.datasets.base import Corpus, Question
+from recollect.evaluate.bench import Answer, Contender, Progress, Recall
+from recollect.evaluate.datasets.base import Corpus, Dataset, Question
 from recollect.evaluate.datasets.trec import TrecRun
+from recollect.evaluate.replay import Case
 from recollect.fusion import Fusion
 from recollect.memory import Memory
 from recollect.model import Run, Scored
@@ -92,11 +93,35 @@ class Recipes:
         ) as memory:
             yield memory
 
+    def cases(self, dataset: Dataset, recipe: Recipe, progress: Progress | None = None) -> list[Case]:
+        """Everything the recipe's legs and links bring up for every question, to be ranked with other weights."""
+        asked: dict[str, list[Question]] = {}
+        for question in dataset.questions:
+            asked.setdefault(question.corpus_id, []).append(question)
+        found: list[Case] = []
+        for corpus in dataset.corpora:
+            with self.memory_of(corpus) as memory:
+                for question in asked.get(corpus.id, ()):
+                    found.append(_case(memory, question, recipe))
+                    if progress is not None:
+                        progress(len(found), len(dataset.questions), f"gathering {corpus.id}")
+        return found
+
     def recalls(self, memory: Memory) -> Mapping[str, Recall]:
         """A recall function for each recipe, after one recall that is not measured."""
         for recipe in self.recipes:
             memory.recall("warm up", recipe=recipe, limit=1)
         return {recipe.name: _recall(memory, recipe) for recipe in self.recipes}
+
+
+def _case(memory: Memory, question: Question, recipe: Recipe) -> Case:
+    return Case(question, memory.gather(question.text, recipe=with_all_links(recipe), now=question.now_us))
+
+
+def with_all_links(recipe: Recipe) -> Recipe:
+    """The recipe with no signal at weight 0, because links are only read for signals that count."""
+    awake = tuple(replace(term, weight=term.weight or 1.0) for term in recipe.signals)
+    return replace(recipe, signals=awake)
 
 
 def needs_vectors(recipes: Sequence[Recipe]) -> bool:
