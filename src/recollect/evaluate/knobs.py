@@ -1,0 +1,117 @@
+"""What can be tuned in a recipe: every number of its formula that can be tried without searching again.
+
+Leg weights, the fusion and its constant, each signal's weight and its own numbers (decay, half-life, boost). Limits, floors
+and whatever else decides what a leg retrieves stay as they are.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from random import Random
+from typing import Any
+
+from recollect.recipes import Recipe, Term, to_dict
+
+Setting = Mapping[tuple[str, ...], Any]
+
+FUSIONS: tuple[Mapping[str, Any], ...] = (
+    {"name": "convex"},
+    {"name": "dbsf"},
+    {"name": "combmnz"},
+    {"name": "isr"},
+    *({"name": "rrf", "k": k, "first_rank": 1} for k in (1.0, 2.0, 5.0, 10.0, 20.0, 60.0)),
+)
+_DIGITS = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Knob:
+    """One number between two bounds, or one of several choices; `start` is the recipe's own value."""
+
+    path: tuple[str, ...]
+    start: Any
+    low: float = 0.0
+    high: float = 1.0
+    log: bool = False
+    choices: tuple[Any, ...] = ()
+
+    @property
+    def name(self) -> str:
+        return ".".join(self.path)
+
+    def random(self, rng: Random) -> Any:
+        """Any value, all equally likely."""
+        return rng.choice(self.choices) if self.choices else self._at(rng.random())
+
+    def near(self, value: Any, step: float) -> list[Any]:
+        """The values one step (a share of the whole range) below and above, or every other choice."""
+        if self.choices:
+            return [choice for choice in self.choices if choice != value]
+        place = self._place(value)
+        moved = [self._at(min(max(place + move, 0.0), 1.0)) for move in (-step, step)]
+        return [other for other in moved if other != value]
+
+    def _at(self, place: float) -> float:
+        if self.log:
+            return _rounded(self.low * (self.high / self.low) ** place)
+        return _rounded(self.low + (self.high - self.low) * place)
+
+    def _place(self, value: float) -> float:
+        if self.log:
+            return math.log(value / self.low) / math.log(self.high / self.low)
+        return (value - self.low) / (self.high - self.low)
+
+
+def knobs_of(recipe: Recipe) -> tuple[Knob, ...]:
+    """Every knob of a recipe, in the order of its TOML file."""
+    found = [_number(("legs", leg.name, "weight"), leg.weight, 1.0) for leg in recipe.legs]
+    own = to_dict(recipe)["fusion"]
+    choices = [own, *(choice for choice in FUSIONS if not _same(choice, own))]
+    found.append(Knob(("fusion",), own, choices=tuple(choices)))
+    for term in recipe.signals:
+        found += _of_term(term)
+    return tuple(found)
+
+
+def _of_term(term: Term) -> list[Knob]:
+    path = ("signals", term.signal.name)
+    found = []
+    # A factor without a base is scaled by its weight for all candidates alike, which changes no order.
+    if term.how in ("add", "blend") or (term.how == "multiply" and term.base != 0):
+        found.append(_number((*path, "weight"), term.weight, 1.0 if term.how == "blend" else 1.5))
+    for field in fields(term.signal):  # type: ignore[arg-type]
+        value = getattr(term.signal, field.name)
+        if isinstance(value, float):
+            found.append(_number((*path, field.name), value, 1.0))
+    return found
+
+
+def _number(path: tuple[str, ...], value: float, usual: float) -> Knob:
+    """From 0 to the usual bound; a value beyond it (a half-life, a cap) is searched by factors, from 1 up."""
+    if value > usual:
+        return Knob(path, value, max(1.0, value / 8), value * 8, log=True)
+    return Knob(path, value, min(value, 0.0), usual)
+
+
+def _same(choice: Mapping[str, Any], own: Mapping[str, Any]) -> bool:
+    return all(own.get(key) == value for key, value in choice.items())
+
+
+def _rounded(value: float) -> float:
+    return float(f"{value:.{_DIGITS}g}")
+
+
+def apply(recipe: Recipe, setting: Setting) -> Recipe:
+    """The recipe with these values."""
+    changes: dict[str, Any] = {}
+    for path, value in setting.items():
+        table = changes
+        for key in path[:-1]:
+            table = table.setdefault(key, {})
+        table[path[-1]] = value
+    return recipe.with_(**changes)
+
+
+def starts(knobs: Sequence[Knob]) -> dict[tuple[str, ...], Any]:
+    """The recipe's own values."""
+    return {knob.path: knob.start for knob in knobs}
