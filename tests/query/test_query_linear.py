@@ -70,6 +70,11 @@ def test_eight_times_the_text_costs_far_less_than_the_square(read, hostile):
     assert cost(read, short * 8) < 24 * (cost(read, short) + 0.004)
 
 
+def test_rows_stand_in_the_order_of_their_rank():
+    """The search for a better phrase ends at the first row of a higher rank."""
+    assert [row.rank for row in PHRASES] == sorted(row.rank for row in PHRASES)
+
+
 def test_every_time_pattern_is_bounded():
     """No star and no plus: a row looks at a limited stretch of text wherever it is tried."""
     for row in PHRASES:

@@ -253,6 +253,8 @@ QUIET = [
     "an august company",
     "in august company",
     "an Augustine monk",
+    "in Mar-a-Lago",
+    "on Sun-Maid raisins",
     "the last word",
     "What is her last name?",
     "the last time we met",

@@ -9,6 +9,7 @@ import re
 import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from typing import Literal
 
 from recollect.query.stopwords import CONTRACTED_ENDINGS, FUNCTION_WORDS, NAMES_WHEN_CAPITALISED, NEGATED_STEMS
@@ -35,15 +36,30 @@ _LATE_MARKS = (
     r"\u058d\u058e\u0605\u061c\u061d\u07fe\u07ff\u0888\u0890\u0891\u08e2\u09fd\u0a76\u0c77\u0c84\u0d4f\u1b4e\u1b4f\u1b7d-\u1b7f"
     r"\u2066-\u2069\u2e3c-\u2e5d\u2ffc-\u2fff\u31e4\u31e5\u31ef\u32ff\ua8fc\uab5b\uab6a\uab6b\ufbc2\ufd40-\ufd4f\ufdcf\ufdfe\ufdff"
 )
-_SPACED = re.compile(f"[{_EAST_ASIAN}{_SOUTH_EAST_ASIAN}{_PICTURES}{_LATE_MARKS}]")
-_PICTURE = re.compile(f"[{_PICTURES}]")
-_RUNS = re.compile(
-    f"(?P<east>[{_EAST_ASIAN}]+)|(?P<south>[{_SOUTH_EAST_ASIAN}]+)|(?P<pictures>[{_PICTURES}]+)"
-    f"|[^{_EAST_ASIAN}{_SOUTH_EAST_ASIAN}{_PICTURES}]+"
-)
 # Longest run searched as one phrase, and the overlapping pieces a longer one is cut into: a whole sentence would
 # match nothing. Two East Asian characters are about a word, and so are four letters of an alphabetic script.
 _PHRASE_LIMIT = {"east": (4, 2), "south": (8, 4), "pictures": (1, 1)}
+
+# The class of characters as `re` wants it costs milliseconds to compile, and most texts never need it.
+
+
+@cache
+def _spaced() -> re.Pattern[str]:
+    return re.compile(f"([{_EAST_ASIAN}{_SOUTH_EAST_ASIAN}{_PICTURES}{_LATE_MARKS}])")
+
+
+@cache
+def _runs() -> re.Pattern[str]:
+    return re.compile(
+        f"(?P<east>[{_EAST_ASIAN}]+)|(?P<south>[{_SOUTH_EAST_ASIAN}]+)|(?P<pictures>[{_PICTURES}]+)"
+        f"|[^{_EAST_ASIAN}{_SOUTH_EAST_ASIAN}{_PICTURES}]+"
+    )
+
+
+@cache
+def _picture() -> re.Pattern[str]:
+    return re.compile(f"[{_PICTURES}]")
+
 
 # FTS5 reads C strings, and lone surrogates have no UTF-8.
 _UNSENDABLE = re.compile("[\x00\ud800-\udfff]")
@@ -127,9 +143,9 @@ def segment(text: str) -> str:
 
     These are the characters of scripts written without spaces, pictures, and marks that FTS5 would take for letters.
     """
-    if text.isascii() or not _SPACED.search(text):
+    if text.isascii() or not _spaced().search(text):
         return text
-    return _SPACED.sub(r" \g<0> ", text)
+    return " ".join(_spaced().split(text))
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,10 +198,10 @@ def _separators(text: str) -> dict[int, str]:
 
 
 def _is_word_character(char: str) -> bool:
-    if char.isalnum():
-        return True
+    if char.isascii() or char.isalnum():
+        return char.isalnum()
     category = unicodedata.category(char)
-    return category[0] == "M" or category in ("Cn", "Co") or bool(_PICTURE.match(char))
+    return category[0] == "M" or category in ("Cn", "Co") or bool(_picture().match(char))
 
 
 def _starred(piece: str, idle: bool) -> Iterator[_Word]:
@@ -215,10 +231,10 @@ def _is_function_word(word: str, first: bool, shouted: bool) -> bool:
 
 def _terms(word: _Word) -> Iterator[Term]:
     """The word itself, or its runs of unspaced script as phrases beside what stands between them."""
-    if word.text.isascii() or not _SPACED.search(word.text):
+    if word.text.isascii() or not _spaced().search(word.text):
         yield Term(word.text, prefix=word.prefix)
         return
-    for run in _RUNS.finditer(word.text):
+    for run in _runs().finditer(word.text):
         if run.lastgroup is None:
             yield Term(run.group(), prefix=word.prefix and run.end() == len(word.text))
         else:

@@ -160,9 +160,11 @@ def _first(query: str, place: int, rows: Iterable[Phrase], now: Now) -> tuple[in
     """The phrase around a place that ranks first, then starts first."""
     best: tuple[int, Anchor] | None = None
     for row in rows:
+        if best and row.rank > best[0]:
+            break
         found = _covering(row, query, place)
         reading = row.read(found, now) if found else None
-        if found and reading and (best is None or (row.rank, found.start()) < (best[0], best[1].start)):
+        if found and reading and (best is None or found.start() < best[1].start):
             best = row.rank, anchor_at(query, found.span(), now.us, reading)
     return best
 

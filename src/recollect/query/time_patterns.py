@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 
 from recollect.query import time_readings as read
 from recollect.query.time_calendar import Now, Reading
@@ -19,8 +20,13 @@ class Phrase:
 
     rank: int
     heads: tuple[str, ...]
-    pattern: re.Pattern[str]
+    form: str
     read: Callable[[re.Match[str], Now], Reading | None]
+
+    @property
+    def pattern(self) -> re.Pattern[str]:
+        """In a form a blank is white space, `<year>` a captured fragment, and both ends are ends of words."""
+        return _compiled(self.form)
 
 
 _LONG_MONTHS = ("january", "february", "march", "april", "june", "july", "august", "sept", "september", "october")
@@ -50,12 +56,10 @@ _FRAGMENT = re.compile(r"(?<!P)<(\w+)>")
 _SPACE = r"\s{1,4}"
 
 
-def _row(
-    rank: int, heads: tuple[str, ...], form: str, reader: Callable[[re.Match[str], Now], Reading | None]
-) -> Phrase:
-    """In a form a blank is white space, `<year>` a captured fragment, and both ends are ends of words."""
+@cache
+def _compiled(form: str) -> re.Pattern[str]:
     form = _FRAGMENT.sub(lambda name: rf"(?P<{name[1]}>{_FRAGMENTS[name[1]]})", form.replace(" ", _SPACE))
-    return Phrase(rank, heads, re.compile(rf"\b(?:{form})(?!\w)", re.IGNORECASE), reader)
+    return re.compile(rf"\b(?:{form})(?!\w)", re.IGNORECASE)
 
 
 _AMOUNT = r"(?P<quantity><count>|a couple(?: of)?|a few|several|half an?|an?)"
@@ -82,32 +86,32 @@ _TODAY = r"(?:earlier )?today|tonight|this (?:morning|afternoon|evening)"
 _PAST_UNITS = rf"(?:last|past) (?P<quantity><count>|few|couple(?: of)?|several) <unit>{_NOT_OF}"
 _PAST_UNIT = rf"(?:the|this) past (?P<quantity>)(?P<unit>day|week|month|year){_NOT_OF}"
 _WEEKEND = rf"(?P<which>last|this past|past|this) weekend{_NOT_OF}"
-_WEEKDAY = rf"(?P<which>last|this past|past|this|on) <weekday>{_DAY_PART}{_NO_DATE_NEXT}{_NOT_OF}"
-_MONTH = rf"(?P<which>in|last|during|since|{_PIECE_OF}) (?:<part>[-\s])?<month>(?!['’]|\.?,?\s{{0,4}}[0-9]){_NOT_OF}"
+_WEEKDAY = rf"(?P<which>last|this past|past|this|on) <weekday>{_DAY_PART}(?!-){_NO_DATE_NEXT}{_NOT_OF}"
+_MONTH = rf"(?P<which>in|last|during|since|{_PIECE_OF}) (?:<part>[-\s])?<month>(?!['’-]|\.?,?\s{{0,4}}[0-9]){_NOT_OF}"
 _SEASON = rf"(?P<which>last|this past|this|in|during|over|since)(?: the)? (?:<part>[-\s])?<season>{_NO_SEASON_NEXT}"
 _YEAR = rf"(?:in|during|since|{_PIECE_OF}) (?:the year )?(?:<part>[-\s])?<year>(?![-–/%:]|[.,][0-9])"
 
 # Within a rank the first phrase of a text wins, and at one place the first row.
 PHRASES = (
-    _row(EXPLICIT, (YEAR,), _ISO_DATE, read.iso_date),
-    _row(EXPLICIT, (YEAR,), _ISO_MONTH, read.iso_month),
-    _row(EXPLICIT, _MONTH_NAMES, _MONTH_DAY_YEAR, read.full_date),
-    _row(EXPLICIT, _MONTH_NAMES, _DAY_MONTH_YEAR, read.full_date),
-    _row(EXPLICIT, _MONTH_NAMES, _MONTH_YEAR, read.month_of_year),
-    _row(EXPLICIT, _SEASON_NAMES, _SEASON_YEAR, read.season_of_year),
-    _row(NAMED, _MONTH_NAMES, _MONTH_DAY, read.day_of_month),
-    _row(NAMED, _MONTH_NAMES, _DAY_MONTH, read.day_of_month),
-    _row(NAMED, ("ago",), _AGO, read.ago),
-    _row(NAMED, ("yesterday", "night"), _YESTERDAY, read.yesterday),
-    _row(NAMED, ("today", "tonight", "morning", "afternoon", "evening"), _TODAY, read.today),
-    _row(NAMED, _PERIODS, rf"last (?P<period>week|month|year){_NOT_OF}", read.last_period),
-    _row(NAMED, _PERIODS, rf"this (?P<period>week|month|year){_NOT_OF}", read.this_period),
-    _row(NAMED, _UNIT_NAMES, _PAST_UNITS, read.past_units),
-    _row(NAMED, ("day", *_PERIODS), _PAST_UNIT, read.past_units),
-    _row(NAMED, ("weekend",), _WEEKEND, read.weekend),
-    _row(NAMED, _WEEKDAY_NAMES, _WEEKDAY, read.weekday),
-    _row(NAMED, _MONTH_NAMES, _MONTH, read.month),
-    _row(NAMED, _SEASON_NAMES, _SEASON, read.season),
-    _row(NAMED, (YEAR,), _YEAR, read.year),
-    _row(VAGUE, ("recently", "lately"), r"recently|lately", read.recently),
+    Phrase(EXPLICIT, (YEAR,), _ISO_DATE, read.iso_date),
+    Phrase(EXPLICIT, (YEAR,), _ISO_MONTH, read.iso_month),
+    Phrase(EXPLICIT, _MONTH_NAMES, _MONTH_DAY_YEAR, read.full_date),
+    Phrase(EXPLICIT, _MONTH_NAMES, _DAY_MONTH_YEAR, read.full_date),
+    Phrase(EXPLICIT, _MONTH_NAMES, _MONTH_YEAR, read.month_of_year),
+    Phrase(EXPLICIT, _SEASON_NAMES, _SEASON_YEAR, read.season_of_year),
+    Phrase(NAMED, _MONTH_NAMES, _MONTH_DAY, read.day_of_month),
+    Phrase(NAMED, _MONTH_NAMES, _DAY_MONTH, read.day_of_month),
+    Phrase(NAMED, ("ago",), _AGO, read.ago),
+    Phrase(NAMED, ("yesterday", "night"), _YESTERDAY, read.yesterday),
+    Phrase(NAMED, ("today", "tonight", "morning", "afternoon", "evening"), _TODAY, read.today),
+    Phrase(NAMED, _PERIODS, rf"last (?P<period>week|month|year){_NOT_OF}", read.last_period),
+    Phrase(NAMED, _PERIODS, rf"this (?P<period>week|month|year){_NOT_OF}", read.this_period),
+    Phrase(NAMED, _UNIT_NAMES, _PAST_UNITS, read.past_units),
+    Phrase(NAMED, ("day", *_PERIODS), _PAST_UNIT, read.past_units),
+    Phrase(NAMED, ("weekend",), _WEEKEND, read.weekend),
+    Phrase(NAMED, _WEEKDAY_NAMES, _WEEKDAY, read.weekday),
+    Phrase(NAMED, _MONTH_NAMES, _MONTH, read.month),
+    Phrase(NAMED, _SEASON_NAMES, _SEASON, read.season),
+    Phrase(NAMED, (YEAR,), _YEAR, read.year),
+    Phrase(VAGUE, ("recently", "lately"), r"recently|lately", read.recently),
 )
