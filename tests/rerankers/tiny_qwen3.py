@@ -12,7 +12,7 @@ SPLIT = (
 )
 
 
-def write_tokenizer(folder: Path, answers: tuple[str, ...] = ("yes", "no")) -> None:
+def write_tokenizer(folder: Path, size: int = 700) -> None:
     """Byte-level pair encoding with Qwen's normaliser, splitting and special tokens, learnt from a few sentences."""
     from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
 
@@ -24,11 +24,9 @@ def write_tokenizer(folder: Path, answers: tuple[str, ...] = ("yes", "no")) -> N
     )
     tokenizer.decoder = decoders.ByteLevel()
     trainer = trainers.BpeTrainer(
-        vocab_size=700, initial_alphabet=pre_tokenizers.ByteLevel.alphabet(), show_progress=False
+        vocab_size=size, initial_alphabet=pre_tokenizers.ByteLevel.alphabet(), show_progress=False
     )
-    tokenizer.train_from_iterator(
-        [PREFIX, SUFFIX, INSTRUCTION] * 3 + [" ".join(answers)] * 3 + list(answers) * 9, trainer
-    )
+    tokenizer.train_from_iterator([PREFIX, SUFFIX, INSTRUCTION] * 3 + ["yes", "no"] * 9, trainer)
     tokenizer.add_special_tokens([AddedToken(token, normalized=False, special=True) for token in SPECIAL])
     tokenizer.add_tokens([AddedToken(token, normalized=False) for token in MARKS])
     tokenizer.save(str(folder / "tokenizer.json"))

@@ -1,6 +1,7 @@
 """Any model of the sentence-transformers library (extra `sentence-transformers`)."""
 
 from collections.abc import Sequence
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -57,11 +58,11 @@ class SentenceTransformerEmbedder:
 
 def _load(model: str, device: str, offline: bool) -> Any:
     try:
-        from sentence_transformers import SentenceTransformer
+        library: Any = import_module("sentence_transformers")
     except ImportError:
         raise MissingExtra.of(f"the embedder st:{model}", "sentence-transformers") from None
     chosen = None if device == "auto" else device
     try:
-        return SentenceTransformer(model, device=chosen, local_files_only=offline)
+        return library.SentenceTransformer(model, device=chosen, local_files_only=offline)
     except (OSError, ValueError, RuntimeError) as error:
         raise ModelUnavailable(f"sentence-transformers cannot load {model!r}: {str(error)[:200]}") from None

@@ -6,8 +6,10 @@ The chat prompt is put around the content after the content was cut to the limit
 off; batches are padded on the left, where padding stands before everything that is read.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -124,18 +126,32 @@ class Qwen3Reranker:
 
 def _load(folder: Path, device: str, threads: int | None) -> tuple[Any, Any]:
     try:
-        import torch
-        from transformers import AutoModelForCausalLM
+        torch: Any = import_module("torch")
+        transformers: Any = import_module("transformers")
     except ImportError:
         raise MissingExtra.of("Qwen3-Reranker", "qwen") from None
     if threads is not None:
         torch.set_num_threads(threads)
     chosen = _device(device, bool(torch.cuda.is_available()))
     try:
-        model = AutoModelForCausalLM.from_pretrained(folder, local_files_only=True)
+        with _no_progress_bar():
+            model = transformers.AutoModelForCausalLM.from_pretrained(folder, local_files_only=True)
     except (OSError, ValueError, KeyError) as error:
         raise ModelDamaged(f"{folder} holds no causal language model: {str(error)[:200]}") from None
     return torch, model.to(device=chosen, dtype=torch.float16 if chosen == "cuda" else torch.float32).eval()
+
+
+@contextmanager
+def _no_progress_bar() -> Iterator[None]:
+    """transformers draws one on stderr whether or not that is a terminal."""
+    logging: Any = import_module("transformers.utils.logging")
+    drawn = logging.is_progress_bar_enabled()
+    logging.disable_progress_bar()
+    try:
+        yield
+    finally:
+        if drawn:
+            logging.enable_progress_bar()
 
 
 def _device(asked: str, cuda: bool) -> str:
