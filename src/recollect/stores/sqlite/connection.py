@@ -3,7 +3,7 @@
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 
 import apsw
 
@@ -69,6 +69,18 @@ class Connections:
                 yield connection
             finally:
                 self._give_back(connection)
+
+    @contextmanager
+    def fresh(self) -> Iterator[apsw.Connection]:
+        """A view like `read`, from a connection that holds nothing cached."""
+        self._check_open()
+        if self.shared:
+            with self.read() as connection:
+                yield connection
+            return
+        with _translated(self.path), closing(connect(self.path, True, self._busy_ms)) as connection:
+            connection.execute("BEGIN")
+            yield connection
 
     def checkpoint(self) -> bool:
         """Moves the log into the file and empties it; False when another process reads or writes just now."""

@@ -8,7 +8,7 @@ from typing import Any
 import apsw
 import numpy as np
 
-from recollect.model import KINDS, PRIORITIES, TIERS, Record
+from recollect.model import KINDS, PRIORITIES, TIERS
 from recollect.stores.base import Problem
 from recollect.stores.sqlite import counters, rows, schema, texts
 from recollect.stores.sqlite.generations import STORED, Generation, generation
@@ -32,16 +32,21 @@ def check(connection: apsw.Connection) -> list[Problem]:
         try:
             problems += examine(connection)
         except (apsw.CorruptError, apsw.NotADBError) as error:
-            problems.append(Problem("file", f"cannot be read ({error}); restore it from a copy", repairable=False))
-    return problems
+            problems.append(_damage(str(error)))
+    return list(dict.fromkeys(problems))
 
 
 def _file(connection: apsw.Connection) -> Iterator[Problem]:
     for (finding,) in connection.execute("PRAGMA integrity_check"):
         if finding != "ok":
-            yield Problem(
-                "full text" if "FTS5 table" in finding else "file", finding, repairable="FTS5 table" in finding
-            )
+            yield _damage(str(finding))
+
+
+def _damage(finding: str) -> Problem:
+    """What SQLite says of itself; its full-text index can be rebuilt, the rest cannot."""
+    if "fts5" in finding.lower():
+        return Problem("full text", finding)
+    return Problem("file", f"{finding}; restore it from a copy", repairable=False)
 
 
 def _rows(connection: apsw.Connection) -> Iterator[Problem]:
@@ -56,24 +61,22 @@ def _rows(connection: apsw.Connection) -> Iterator[Problem]:
 
 def _full_text(connection: apsw.Connection) -> Iterator[Problem]:
     for table, state in ((texts.PRESENT, "m.retired_at IS NULL"), (texts.HISTORY, "m.retired_at IS NOT NULL")):
-        columns = ", ".join(f"f.{name}" for name in texts.COLUMNS)
-        sql = f"SELECT {rows.COLUMNS}, f.rowid, {columns} FROM memories m LEFT JOIN {table} f ON f.rowid = m.seq WHERE {state}"
+        indexed = ", ".join(f"f.{name}" for name in texts.COLUMNS)
+        sql = (
+            f"SELECT m.id, m.text, m.essence, m.tags, f.rowid, {indexed} "
+            f"FROM memories m LEFT JOIN {table} f ON f.rowid = m.seq WHERE {state} AND json_valid(m.tags)"
+        )
         wrong: dict[str, list[str]] = {"are not in the index": [], "are indexed with another text": []}
-        for row in connection.execute(sql):
-            fault = _fault(rows.to_record(row[:-4]), row[-4:])
-            if fault:
-                wrong[fault].append(row[0])
+        for id, text, essence, tags, seq, *found in connection.execute(sql):
+            if seq is None:
+                wrong["are not in the index"].append(id)
+            elif tuple(found) != texts.columns(text, essence, json.loads(tags)):
+                wrong["are indexed with another text"].append(id)
         extra = f"SELECT rowid FROM {table} WHERE rowid NOT IN (SELECT m.seq FROM memories m WHERE {state})"
         wrong["are in the index and not in the store"] = [str(seq) for seq in _column(connection, extra)]
         yield from (
             _problem("full text", f"{len(ids)} rows of {table} {what}", ids) for what, ids in wrong.items() if ids
         )
-
-
-def _fault(record: Record, found: Sequence[Any]) -> str | None:
-    if found[0] is None:
-        return "are not in the index"
-    return None if tuple(found[1:]) == texts.indexed(record) else "are indexed with another text"
 
 
 def _tags(connection: apsw.Connection) -> Iterator[Problem]:

@@ -66,8 +66,12 @@ def _inspect(path: Path, read_only: bool) -> None:
         return
     if not read_only and not _may_write(path):
         raise StoreReadOnly(f"{path} cannot be written; make it writable or open it with read_only=True")
-    with path.open("rb") as file:
-        header = file.read(_HEADER)
+    header = _header(path)
+    if header == bytes(_HEADER):
+        # Another process is just creating the store, or died doing so: SQLite waits, or undoes it.
+        if Path(f"{path}-journal").exists():
+            return
+        header = _header(path)
     if not header:
         if read_only:
             raise NotAStore(f"{path} is empty; open it once for writing to make it a store")
@@ -81,6 +85,11 @@ def _inspect(path: Path, read_only: bool) -> None:
         raise NotAStore(
             f"{path} is an SQLite database of another program (application id {application:#x}); it was left alone"
         )
+
+
+def _header(path: Path) -> bytes:
+    with path.open("rb") as file:
+        return file.read(_HEADER)
 
 
 def _check_place(path: Path, read_only: bool) -> None:

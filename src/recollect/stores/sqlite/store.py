@@ -302,7 +302,8 @@ class SqliteStore:
     # -- health
 
     def check(self) -> Problems:
-        with self._connections.read() as connection:
+        # SQLite's own check trusts what a connection remembers of the full-text index, though another has changed it.
+        with self._connections.fresh() as connection:
             return health.check(connection)
 
     def repair(self) -> Problems:

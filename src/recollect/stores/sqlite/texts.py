@@ -14,19 +14,24 @@ WEIGHTS = (1.0, 1.0, 1.0)  # of the columns, in BM25
 
 def indexed(record: Record) -> tuple[str, str, str]:
     """The three columns of a record's full-text row."""
-    return segment(record.text), segment(record.essence) if record.essence else "", segment(" ".join(record.tags))
+    return columns(record.text, record.essence, record.tags)
+
+
+def columns(text: str, essence: str | None, tags: Iterable[str]) -> tuple[str, str, str]:
+    """Text, essence and tags as they are indexed."""
+    return segment(text), segment(essence) if essence else "", segment(" ".join(tags))
 
 
 def put(connection: apsw.Connection, rows: Iterable[tuple[int, Record]], table: str = PRESENT) -> None:
     """Indexes versions by their row number."""
-    sql = f"INSERT INTO {table} (rowid, content, essence, tags) VALUES (?, ?, ?, ?)"
+    sql = f"INSERT INTO {table} (rowid, {', '.join(COLUMNS)}) VALUES (?, ?, ?, ?)"
     connection.executemany(sql, ((seq, *indexed(record)) for seq, record in rows))
 
 
 def retire(connection: apsw.Connection, seq: int) -> None:
     """Moves a version's row from the present to history."""
-    columns = "rowid, content, essence, tags"
-    connection.execute(f"INSERT INTO {HISTORY} ({columns}) SELECT {columns} FROM {PRESENT} WHERE rowid = ?", (seq,))
+    row = f"rowid, {', '.join(COLUMNS)}"
+    connection.execute(f"INSERT INTO {HISTORY} ({row}) SELECT {row} FROM {PRESENT} WHERE rowid = ?", (seq,))
     connection.execute(f"DELETE FROM {PRESENT} WHERE rowid = ?", (seq,))
 
 
