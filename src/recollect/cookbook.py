@@ -27,11 +27,10 @@ DEFAULT = Recipe(
         Keyword(weight=0.5, limit=100),
         VectorLeg(weight=0.5, limit=100),
         Dates(weight=0.1, limit=50),
-        GraphWalk(weight=0.0, limit=500, seeds=50, depth=2),
+        GraphWalk(weight=0.1, limit=20, seeds=5, depth=1, sequence=False),
     ),
     fusion=Convex(),
     relevance=1.0,
-    fill=True,
     signals=(
         Term(signal=Neighbours(), how="add"),
         Term(signal=Voice(), how="multiply", base=1.0, weight=0.5),
@@ -40,6 +39,7 @@ DEFAULT = Recipe(
         Term(signal=Tags(), how="multiply"),
         Term(signal=Reflection(), how="multiply"),
     ),
+    parsing=Parsing(focus=True),
 )
 
 PRECISE = replace(

@@ -4,6 +4,7 @@ import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
+from datetime import UTC, datetime
 from pathlib import Path
 from threading import Lock
 from types import TracebackType
@@ -14,6 +15,7 @@ from recollect.clock import Clock, Moment, system_clock, to_us
 from recollect.embedders.base import validate_vectors
 from recollect.embedding import Embedding
 from recollect.errors import InvalidInput, NotFound
+from recollect.llm import Chat
 from recollect.model import Edge, Record, Vector
 from recollect.pipeline import Engine, Notes, gather, search
 from recollect.query.parse import parse
@@ -42,6 +44,7 @@ class Memory:
         *,
         embedding: Embedding | None = None,
         reranker: Callable[[str], Reranker] | None = None,
+        chat: Chat | None = None,
         recipe: str | Path | Recipe = "default",
         clock: Clock = system_clock,
         strict: bool = False,
@@ -54,6 +57,7 @@ class Memory:
         self.count_accesses = count_accesses
         self._embedding = embedding or Embedding(store, None)
         self._reranker = reranker
+        self.chat = chat
         self._pool: Executor = ThreadPoolExecutor(max_workers=4, thread_name_prefix="recollect")
         self._lock = Lock()
         self._accesses: Counter[str] = Counter()
@@ -158,9 +162,8 @@ class Memory:
         chosen = self._chosen(recipe, limit, max_tokens)
         moment = self.clock() if now is None else to_us(now)
         given = {"vector": self._checked(vector), "cycle": cycle}
-        found = search(
-            text, filter_of(moment, where), chosen, self._engine(), {k: v for k, v in given.items() if v is not None}
-        )
+        given = {name: value for name, value in given.items() if value is not None}
+        found = search(text, filter_of(moment, where), chosen, self._engine(now), given)
         self._count(found.ids)
         return found
 
@@ -170,8 +173,8 @@ class Memory:
         """Reads once what a recall would rank, so that `ranking.rank` can try other weights on it."""
         chosen = self.recipe if recipe is None else resolve(recipe)
         filter = filter_of(self.clock() if now is None else to_us(now), where)
-        engine = self._engine()
-        query = parse(text, filter, chosen.parsing, engine.vocabulary())
+        engine = self._engine(now)
+        query = parse(text, filter, chosen.parsing, engine.vocabulary(), engine.zone)
         return gather(query, chosen, engine, Notes(engine.strict))
 
     def search_keywords(self, text: str, *, limit: int = 10, **where: Unpack[Where]) -> Recall:
@@ -247,8 +250,10 @@ class Memory:
 
     # -- inside --------------------------------------------------------------------------------------------------------------------
 
-    def _engine(self) -> Engine:
+    def _engine(self, now: Moment | None = None) -> Engine:
+        """What a search works with; days are those of the time zone in which `now` was given, else of UTC."""
         configured = self._embedding.configured
+        zone = now.tzinfo if isinstance(now, datetime) else None
         return Engine(
             store=self.store,
             pool=self._pool,
@@ -256,6 +261,8 @@ class Memory:
             embed=self._embedding.query if configured else None,
             embedder=self._embedding.fingerprint,
             reranker=self._reranker,
+            chat=self.chat,
+            zone=zone or UTC,
             strict=self.strict,
         )
 

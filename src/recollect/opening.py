@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, TypeVar
 from recollect.clock import Clock, system_clock
 from recollect.embedders.base import Embedder
 from recollect.embedding import Embedding
+from recollect.llm import Chat
 from recollect.memory import Memory
 from recollect.recipes import Recipe
 from recollect.rerankers.base import Reranker
@@ -30,6 +31,7 @@ def open(
     reranker: str | Reranker | None = "default",
     recipe: str | Path | Recipe | None = None,
     models: "OpenOptions | None" = None,
+    chat: Chat | None = None,
     clock: Clock = system_clock,
     read_only: bool = False,
     strict: bool = False,
@@ -38,7 +40,8 @@ def open(
 
     `embedder` is a model's name, an object of your own, or None for keywords alone; nothing is loaded before its first use.
     What is left at its default is taken from the settings. `models` says where weights come from and how they run.
-    `strict` raises where a search would warn and go on.
+    `chat` is a language model for what a query leaves open (tags, loose times); none is needed. `strict` raises where a
+    search would warn and go on.
     """
     settings = load()
 
@@ -51,10 +54,21 @@ def open(
         embedding=Embedding(store, _embedder_opener(_chosen(embedder, settings.embedder), options)),
         reranker=_reranker_opener(_chosen(reranker, settings.reranker), options),
         recipe=settings.recipe if recipe is None else recipe,
+        chat=chat or _chat(settings),
         clock=clock,
         strict=strict,
         count_accesses=not read_only,
     )
+
+
+def _chat(settings: Settings) -> Chat | None:
+    """The language model of the settings, for the optional fallbacks; most people have none and need none."""
+    llm = settings.llm
+    if not llm.base_url or not llm.model:
+        return None
+    from recollect.llm import OpenAiChat
+
+    return OpenAiChat(llm.base_url, llm.model, llm.key or None)
 
 
 def _usual_path(settings: Settings) -> Path:

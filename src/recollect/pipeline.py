@@ -10,19 +10,25 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, replace
+from datetime import UTC, tzinfo
+from functools import partial
 
 from recollect.cross_encoding import cross_encode
+from recollect.embedders.base import unit
 from recollect.errors import RecollectError
 from recollect.explain import absence
 from recollect.legs import Leg, Recent
+from recollect.llm import Chat
 from recollect.model import Filter, Hit, Placing, Record, Run, Scored, Timing, Vector
-from recollect.query.parse import Query, parse
+from recollect.query.asking import ask
+from recollect.query.parse import Query, focus, parse
 from recollect.query.tags import Vocabulary
-from recollect.ranking import Gathered, Ordered, rank
+from recollect.ranking import Gathered, Ordered, rank, reach
 from recollect.recipes import Recipe
 from recollect.rerankers.base import Reranker
 from recollect.selection import Ranked, select
 from recollect.stores.base import Store
+from recollect.threads import gaps
 from recollect.trace import Recall, Trace
 
 
@@ -36,6 +42,8 @@ class Engine:
     embed: Callable[[str], Vector] | None = None
     embedder: str | None = None
     reranker: Callable[[str], Reranker] | None = None
+    chat: Chat | None = None
+    zone: tzinfo = UTC
     strict: bool = False
 
 
@@ -67,7 +75,8 @@ def search(
     """Everything a recall does; `given` may bring the query's own `vector` and `cycle`."""
     notes = Notes(engine.strict)
     state = engine.store.state()
-    query = replace(parse(text, filter, recipe.parsing, engine.vocabulary()), **(given or {}))  # type: ignore[arg-type]
+    query = parse(text, filter, recipe.parsing, engine.vocabulary(), engine.zone)
+    query = replace(query, **(given or {}))  # type: ignore[arg-type]
     notes.lap("parse")
     gathered = gather(query, recipe, engine, notes)
     notes.lap("retrieve")
@@ -99,7 +108,7 @@ def search(
 
 def gather(query: Query, recipe: Recipe, engine: Engine, notes: Notes) -> Gathered:
     """Runs the legs side by side, then reads the candidates' records, edges and vectors in one batch each."""
-    query, runs = retrieve(query, recipe.legs, engine, notes)
+    query, runs = retrieve(query, recipe, engine, notes)
     if all(run.skipped is not None for run in runs):
         runs = [*runs, _newest(query, recipe, engine.store)]
     ids = list(dict.fromkeys(hit.id for run in runs for hit in run.hits))
@@ -111,31 +120,42 @@ def gather(query: Query, recipe: Recipe, engine: Engine, notes: Notes) -> Gather
         ids = list(records)
     most = max((term.signal.needs_links for term in recipe.signals if term.weight), default=0)
     edges = engine.store.edges(ids, query.filter, most) if most and ids else {}
+    steps = reach(recipe)
+    between = gaps([records[id] for id in ids], query.filter, engine.store, steps) if steps else None
     vectors = engine.store.vectors(ids) if recipe.selection.diversity > 0 and ids else {}
-    return Gathered(query, tuple(runs), records, edges, vectors)
+    return Gathered(query, tuple(runs), records, edges, between, vectors)
 
 
 def _still(hits: Sequence[Scored], records: Mapping[str, Record]) -> tuple[Scored, ...]:
     return tuple(hit for hit in hits if hit.id in records)
 
 
-def retrieve(query: Query, legs: Sequence[Leg], engine: Engine, notes: Notes) -> tuple[Query, list[Run]]:
-    """Legs that need only the text run in the pool while the query is embedded here; walks come last."""
+def retrieve(query: Query, recipe: Recipe, engine: Engine, notes: Notes) -> tuple[Query, list[Run]]:
+    """Legs that need only the text, and the language model if there is one, work in the pool while the query is embedded here."""
+    legs = recipe.legs
+    chat = engine.chat
+    asked = chat and ask(query, recipe.parsing, chat, engine.vocabulary(), engine.pool, engine.zone)
     waiting = {leg.name: engine.pool.submit(leg.run, query, engine.store, ()) for leg in legs if leg.stage == "text"}
     if any(leg.stage == "vector" for leg in legs) and query.vector is None:
-        query = _embedded(query, engine, notes)
-    runs: dict[str, Run] = {}
-    for leg in legs:
-        if leg.stage == "vector":
-            runs[leg.name] = _guarded(leg, lambda leg=leg: leg.run(query, engine.store, ()), notes)  # type: ignore[misc]
-    for leg in legs:
-        if leg.stage == "text":
-            runs[leg.name] = _guarded(leg, waiting[leg.name].result, notes)
+        query = _embedded(query, engine, notes, recipe.parsing.focus)
+    runs = _run(legs, "vector", query, engine, notes)
+    if asked:
+        query = asked.answer(query, notes.warn)
+    runs |= _run(legs, "time", query, engine, notes)
+    runs |= {leg.name: _guarded(leg, waiting[leg.name].result, notes) for leg in legs if leg.name in waiting}
     earlier = [runs[leg.name] for leg in legs if leg.name in runs]
-    for leg in legs:
-        if leg.stage == "runs":
-            runs[leg.name] = _guarded(leg, lambda leg=leg: leg.run(query, engine.store, earlier), notes)  # type: ignore[misc]
+    runs |= _run(legs, "runs", query, engine, notes, earlier)
     return query, [runs[leg.name] for leg in legs]
+
+
+def _run(
+    legs: Sequence[Leg], stage: str, query: Query, engine: Engine, notes: Notes, earlier: Sequence[Run] = ()
+) -> dict[str, Run]:
+    return {
+        leg.name: _guarded(leg, partial(leg.run, query, engine.store, earlier), notes)
+        for leg in legs
+        if leg.stage == stage
+    }
 
 
 def _guarded(leg: Leg, run: Callable[[], Run], notes: Notes) -> Run:
@@ -146,11 +166,15 @@ def _guarded(leg: Leg, run: Callable[[], Run], notes: Notes) -> Run:
         return Run(leg.name, skipped=str(error))
 
 
-def _embedded(query: Query, engine: Engine, notes: Notes) -> Query:
+def _embedded(query: Query, engine: Engine, notes: Notes, focused: bool) -> Query:
     if engine.embed is None or not query.text.strip():
         return query
+    if focused:
+        query = focus(query, engine.store.frequencies)
     try:
-        return query.with_vector(engine.embed(query.text))
+        second = engine.pool.submit(engine.embed, query.focused) if query.focused else None
+        vector = engine.embed(query.text)
+        return query.with_vector(vector if second is None else unit(vector + second.result()))
     except RecollectError as error:
         notes.warn("the query could not be embedded", error)
         return replace(query, no_vector=str(error))

@@ -11,6 +11,7 @@ from recollect.model import Column, Edge, Floats, Ledger, Record, Run, Vector
 from recollect.query.parse import Query
 from recollect.recipes import How, Recipe, Term
 from recollect.signals import Links, Scene, Skip
+from recollect.threads import places
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -21,6 +22,7 @@ class Gathered:
     runs: tuple[Run, ...]
     records: Mapping[str, Record]
     edges: Mapping[str, Sequence[Edge]] = field(default_factory=dict)
+    gaps: Mapping[tuple[str, str], int] | None = None
     vectors: Mapping[str, Vector] = field(default_factory=dict)
 
 
@@ -42,9 +44,10 @@ def rank(gathered: Gathered, recipe: Recipe) -> Ordered:
     ledger = relevance(fused.ledger, recipe.relevance) if fused.by_score else fused.ledger
     records = tuple(gathered.records[id] for id in ledger.ids)
     links = Links.between(ledger.ids, gathered.edges) if gathered.edges else None
+    where = None if gathered.gaps is None else places(records, gathered.gaps)
     skipped = [(run.leg, run.skipped) for run in gathered.runs if run.skipped is not None]
     for term in terms if ledger.ids else ():
-        values = term.signal.values(Scene(gathered.query, records, ledger.totals, fused.values, links))
+        values = term.signal.values(Scene(gathered.query, records, ledger.totals, fused.values, links, where))
         if isinstance(values, Skip):
             skipped.append((term.signal.name, values.reason))
         else:
@@ -54,6 +57,11 @@ def rank(gathered: Gathered, recipe: Recipe) -> Ordered:
     keeps_line = not fused.by_score and len(ledger.columns) == len(fused.ledger.columns)
     order = np.arange(len(ledger.ids)) if keeps_line else ledger.order()
     return Ordered(ledger, records, order, tuple(skipped))
+
+
+def reach(recipe: Recipe) -> int:
+    """How far along threads its signals look."""
+    return max((term.signal.needs_places for term in recipe.signals if term.weight), default=0)
 
 
 def active(recipe: Recipe, runs: Sequence[Run]) -> tuple[dict[str, float], list[Term]]:

@@ -19,7 +19,9 @@ WORDS = ["cat", "dog", "tea", "moon", "paint", "run", "Ann", "Bob", "yesterday",
 
 
 def fill(m: Memory) -> None:
-    for n, text in enumerate(["Ann: the cat ran home", "Bob: moon over the garden", "Ann: paint and tea", "dog and cat", "tea"]):
+    for n, text in enumerate(
+        ["Ann: the cat ran home", "Bob: moon over the garden", "Ann: paint and tea", "dog and cat", "tea"]
+    ):
         m.remember(text, thread="chat" if n < 3 else None, tags=["home"] if n % 2 else [], created_at=NOW - n * 3 * DAY)
     cat, dog = m.recall("cat", recipe="keyword").ids
     m.link(cat, dog, weight=0.7)

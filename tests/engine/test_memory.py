@@ -79,13 +79,13 @@ def test_a_vector_of_the_wrong_size_is_refused() -> None:
 
 def test_misspelt_fields_and_unknown_values_name_the_nearest() -> None:
     with memory() as m:
-        with pytest.raises(InvalidInput, match="no field 'tag'.*Did you mean 'tags'"):
+        with pytest.raises(InvalidInput, match=r"no field 'tag'.*Did you mean 'tags'"):
             m.remember_many([{"text": "x", "tag": ["a"]}])
         with pytest.raises(InvalidInput, match="Did you mean 'task'"):
             m.remember("x", kind="tasks")
         with pytest.raises(InvalidInput, match="P5"):
             m.remember("x", priority="P5")
-        with pytest.raises(InvalidInput, match="at most 0.7"):
+        with pytest.raises(InvalidInput, match=r"at most 0\.7"):
             m.remember("x", confidence=0.9)
         with pytest.raises(InvalidInput, match="not a time"):
             m.recall("x", since="soon")
@@ -222,7 +222,7 @@ def test_dates_named_in_the_query_find_memories_no_word_matches() -> None:
     with toy_memory() as m:
         then = m.remember("repotted the ficus", created_at="2023-05-14")
         m.remember("watered the fern", created_at="2024-08-01")
-        assert m.recall("what happened in May 2023?")[0].id == then.id
+        assert then.id in m.recall("what happened in May 2023?").ids
         only_words = DEFAULT.with_(legs={"vector": False})
         assert m.recall("what happened in May 2023?", recipe=only_words).ids == (then.id,)
 

@@ -32,7 +32,11 @@ def test_memini_is_080_relevance_plus_020_quality() -> None:
     keyword = {text: rank for text, (rank, _) in placed(found, "keyword").items()}
     assert placed(found, "vector")["cat cat dog dog dog"][0] == 1
     fused = {
-        text: sum(1 / (5 + rank[text] - 1) for rank in (keyword, {t: r for t, (r, _) in placed(found, "vector").items()}) if text in rank)
+        text: sum(
+            1 / (5 + rank[text] - 1)
+            for rank in (keyword, {t: r for t, (r, _) in placed(found, "vector").items()})
+            if text in rank
+        )
         for text in ("cat", "cat cat dog dog dog", "bird")
     }
     best = max(fused.values())
@@ -161,7 +165,9 @@ def test_gorag_merge_keeps_the_line() -> None:
 
 def test_second_brain_multiplies_cosine_decay_importance_and_tag_boost() -> None:
     with memory() as m:
-        m.remember("buy milk", kind="task", importance=0.6, vector=direction(0.8), created_at=NOW - 7 * DAY, tags=["home"])
+        m.remember(
+            "buy milk", kind="task", importance=0.6, vector=direction(0.8), created_at=NOW - 7 * DAY, tags=["home"]
+        )
         m.remember("an old note", vector=direction(0.5), created_at=NOW - 30 * DAY)
         found = scores(m.recall("what about #home", recipe="second-brain", vector=QUERY_VECTOR))
     task = 0.15 + 0.85 * math.exp(-1)

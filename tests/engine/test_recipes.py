@@ -22,7 +22,9 @@ def test_toml_round_trip_loses_nothing(name: str, tmp_path: Path) -> None:
 
 def test_extends_changes_only_what_is_written(tmp_path: Path) -> None:
     file = tmp_path / "mine.toml"
-    file.write_text('extends = "engrava"\n[legs.keyword]\nweight = 0.5\n[signals.graph]\nweight = 0.1\n', encoding="utf-8")
+    file.write_text(
+        'extends = "engrava"\n[legs.keyword]\nweight = 0.5\n[signals.graph]\nweight = 0.1\n', encoding="utf-8"
+    )
     mine = load(file)
     assert mine.name == "mine"
     assert mine == ENGRAVA.with_(name="mine", legs={"keyword": {"weight": 0.5}}, signals={"graph": {"weight": 0.1}})
@@ -63,7 +65,7 @@ def test_a_wrong_name_is_an_error_with_the_nearest_valid_one(changes: dict[str, 
 
 
 def test_an_unknown_recipe_is_an_error_with_the_nearest() -> None:
-    with pytest.raises(RecipeError, match="unknown recipe 'memni'.*Did you mean 'memini'"):
+    with pytest.raises(RecipeError, match=r"unknown recipe 'memni'.*Did you mean 'memini'"):
         named("memni")
 
 

@@ -9,9 +9,7 @@ from recollect.selection import Ranked, Selection, diversify, select, tokens
 
 
 def candidates(*texts: str, **fields: Any) -> list[Ranked]:
-    return [
-        Ranked(Record(id=f"m{n}", text=text, **fields), 1.0 - n / 10, n + 1, n) for n, text in enumerate(texts)
-    ]
+    return [Ranked(Record(id=f"m{n}", text=text, **fields), 1.0 - n / 10, n + 1, n) for n, text in enumerate(texts)]
 
 
 def kept(ranked: list[Ranked], **selection: Any) -> list[str]:
@@ -32,7 +30,10 @@ def test_a_limit_of_zero_or_less_is_no_cap() -> None:
 
 
 def test_reflections_fill_at_most_thirty_percent() -> None:
-    ranked = [*candidates(*"abcde", kind="reflection"), *(Ranked(Record(id=f"o{n}", text=f"o{n}"), 0.1, 6 + n, 5 + n) for n in range(9))]
+    ranked = [
+        *candidates(*"abcde", kind="reflection"),
+        *(Ranked(Record(id=f"o{n}", text=f"o{n}"), 0.1, 6 + n, 5 + n) for n in range(9)),
+    ]
     chosen = kept(ranked, limit=10)
     assert [id for id in chosen if id.startswith("m")] == ["m0", "m1", "m2"]
     assert len(chosen) == 10

@@ -22,6 +22,7 @@ from recollect.signals.reflection import Reflection
 from recollect.signals.tags import Tags
 from recollect.signals.temporal import Temporal
 from recollect.signals.voice import Voice
+from recollect.threads import FAR, places
 
 NOW = 1_700_000_000_000_000
 
@@ -172,25 +173,33 @@ def test_graph_ignores_neighbours_that_are_no_candidates() -> None:
     assert isinstance(Graph().values(here), Skip)
 
 
+def in_thread(*texts: str, totals: list[float], gaps: dict[tuple[str, str], int] | None = None) -> Scene:
+    records = tuple(memory(f"m{n}", text=text, thread="t", position=n) for n, text in enumerate(texts))
+    return Scene(query(), records, np.array(totals), places=places(records, gaps or {}))
+
+
 def test_neighbours_count_by_distance_in_the_thread() -> None:
-    chain = both_ways(edge("a", "b"), edge("b", "c"), edge("c", "d"))
-    here = scene(*(memory(id) for id in "abcd"), edges=chain, totals=[1.0, 0.5, 0.25, 0.1])
-    d = 0.45
-    assert values(Neighbours(decay=d, steps=2), here) == pytest.approx(
+    d = 0.4
+    assert values(Neighbours(decay=d), in_thread(*"abcd", totals=[1.0, 0.5, 0.25, 0.1])) == pytest.approx(
         [d * 0.5 + d**2 * 0.25, d * (1.0 + 0.25) + d**2 * 0.1, d * (0.5 + 0.1) + d**2 * 1.0, d * 0.25 + d**2 * 0.5]
     )
 
 
-def test_a_neighbour_counts_once_at_its_shortest_distance_and_never_itself() -> None:
-    triangle = both_ways(edge("a", "b"), edge("b", "c"), edge("a", "c"))
-    here = scene(*(memory(id) for id in "abc"), edges=triangle, totals=[1.0, 1.0, 1.0])
-    assert values(Neighbours(decay=0.5, steps=3), here) == pytest.approx([1.0, 1.0, 1.0])
+def test_an_answer_inherits_from_its_question_and_not_the_other_way() -> None:
+    here = in_thread("which flower? ", "tulips", totals=[1.0, 1.0])
+    assert values(Neighbours(decay=0.4, reply=1.75), here) == pytest.approx([0.4, 0.4 * 1.75])
 
 
-def test_paths_carry_their_weights_and_some_kinds_do_not_carry() -> None:
-    edges = both_ways(edge("a", "b", 0.5), edge("b", "c", 0.4), edge("a", "c", 1.0, kind="consolidated_from"))
-    here = scene(*(memory(id) for id in "abc"), edges=edges, totals=[0.0, 0.0, 1.0])
-    assert values(Neighbours(decay=0.5, steps=2), here) == pytest.approx([0.25 * 0.5 * 0.4, 0.5 * 0.4, 0.0])
+def test_memories_in_between_count_as_distance_even_when_they_are_no_candidates() -> None:
+    one_between = in_thread("a", "b", totals=[1.0, 0.5], gaps={("m0", "m1"): 1})
+    assert values(Neighbours(decay=0.4), one_between) == pytest.approx([0.16 * 0.5, 0.16 * 1.0])
+    assert isinstance(Neighbours(decay=0.4).values(in_thread("a", "b", totals=[1, 1], gaps={("m0", "m1"): FAR})), Skip)
+
+
+def test_neighbours_of_another_thread_or_of_none_do_not_count() -> None:
+    records = (memory("a", thread="t", position=0), memory("b", thread="u", position=1), memory("c"), memory("d"))
+    here = Scene(query(), records, np.ones(4), places=places(records, {}))
+    assert isinstance(Neighbours().values(here), Skip)
 
 
 # -- voice, reflection -------------------------------------------------------------------------------------------------------------

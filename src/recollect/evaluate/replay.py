@@ -27,6 +27,7 @@ from recollect.recipes import Recipe, Term
 from recollect.selection import canonical
 from recollect.signals import Links, Scene, Signal, Skip
 from recollect.signals.neighbours import Neighbours
+from recollect.threads import places
 
 Rows = NDArray[np.intp]
 _Value = TypeVar("_Value")
@@ -51,6 +52,7 @@ class _Part:
     ids: tuple[str, ...]
     records: tuple[Record, ...]
     links: Links | None
+    places: NDArray[np.int64] | None
     start: int
 
     @property
@@ -189,7 +191,7 @@ class Replay:
 
     def _travel(self, signal: Neighbours, totals: Floats) -> _Said:
         """Neighbours' scores along walks that do not depend on the scores, so only the sums are made anew."""
-        key = (signal.steps, signal.max_neighbours, signal.without)
+        key = (signal.steps, signal.reply)
         if key not in self._walks:
             self._walks.put(key, self._walk(signal))
         walks = self._walks.get(key)
@@ -203,8 +205,8 @@ class Replay:
         found: list[list[tuple[Rows, Rows, Floats]]] = [[] for _ in range(signal.steps)]
         linked = np.zeros(self._size, dtype=bool)
         for part in self._parts:
-            walks = signal.walks(part.links, len(part.ids))
-            linked[part.span] = bool(walks)
+            walks = signal.walks(cast(Scene, _Watched(part, np.zeros(0), {})))
+            linked[part.span] = any(len(row) for row, _, _ in walks)
             for distance, (row, other, weight) in enumerate(walks):
                 found[distance].append((row + part.start, other + part.start, weight))
         nothing = (np.zeros(0, dtype=np.intp), np.zeros(0, dtype=np.intp), np.zeros(0))
@@ -234,7 +236,7 @@ class _Watched:
     """A scene that notices whether a signal looks at the scores so far, or at the legs' values."""
 
     def __init__(self, part: _Part, totals: Floats, legs: Mapping[str, Floats]) -> None:
-        self.query, self.records, self.links = part.query, part.records, part.links
+        self.query, self.records, self.links, self.places = part.query, part.records, part.links, part.places
         self.read_totals = self.read_legs = False
         self._totals, self._legs = totals, legs
 
@@ -307,7 +309,8 @@ def _lay_out(cases: Sequence[Case]) -> list[_Part]:
         ids = lay_out(runs).ids
         links = Links.between(ids, gathered.edges) if gathered.edges else None
         records = tuple(gathered.records[id] for id in ids)
-        parts.append(_Part(gathered.query, runs, ids, records, links, start))
+        where = None if gathered.gaps is None else places(records, gathered.gaps)
+        parts.append(_Part(gathered.query, runs, ids, records, links, where, start))
         start += len(ids)
     return parts
 

@@ -9,7 +9,8 @@ from recollect.stores.base import Store
 
 
 class Leg(Protocol):
-    """`stage` says what must be there before it runs: "text" nothing, "vector" the query's vector, "runs" the other legs' runs.
+    """`stage` says what must be there before it runs: "text" nothing, "vector" the query's vector, "time" all that
+    is to be understood of the query, "runs" the other legs' runs.
 
     A leg that `fills` can score any memory it is asked about, so it can be run again over the candidates of the other legs.
     """

@@ -16,7 +16,7 @@ class Dates:
 
     name: ClassVar[str] = "dates"
     fills: ClassVar[bool] = False
-    stage: ClassVar[str] = "text"
+    stage: ClassVar[str] = "time"
     weight: float = 1.0
     limit: int = 50
 
@@ -30,8 +30,8 @@ class Dates:
 
 
 def within(filter: Filter, anchor: Anchor) -> Filter:
-    """The filter, narrowed to the anchor's window."""
-    start, end = anchor.window
+    """The filter, narrowed to the anchor's window and the period it names."""
+    start, end = anchor.reach
     since = start if filter.since is None else max(start, filter.since)
     until = end + 1 if filter.until is None else min(end + 1, filter.until)
     return replace(filter, since=since, until=until)

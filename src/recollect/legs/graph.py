@@ -14,7 +14,7 @@ class GraphWalk:
     """A memory reached over a path scores seed · Π (edge weight · decay), the best path counting.
 
     Seeds are the first `seeds` hits of every other leg, worth 1 / rank; they do not return themselves, but may be reached
-    from each other.
+    from each other. With `sequence` the walk follows threads too, else only links that were made.
     """
 
     name: ClassVar[str] = "graph"
@@ -26,6 +26,7 @@ class GraphWalk:
     depth: int = 2
     decay: float = 0.5
     max_neighbours: int = 10
+    sequence: bool = True
 
     def run(self, query: Query, store: Store, earlier: Sequence[Run]) -> Run:
         frontier = self._seeds(earlier)
@@ -44,7 +45,7 @@ class GraphWalk:
         return _best(worth)
 
     def _step(self, frontier: dict[str, float], query: Query, store: Store) -> dict[str, float]:
-        edges = store.edges(list(frontier), query.filter, self.max_neighbours)
+        edges = store.edges(list(frontier), query.filter, self.max_neighbours, self.sequence)
         return _best(
             (edge.other(id), frontier[id] * edge.weight * self.decay)
             for id, its_edges in edges.items()

@@ -46,13 +46,17 @@ class Links:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Scene:
-    """All a signal may look at: the query, the candidates, their scores so far, each leg's value, and the links between them."""
+    """All a signal may look at: the query, the candidates, their scores so far, each leg's value, and how they are linked.
+
+    `places` lays all threads on one line: two candidates of a thread differ by their distance in it.
+    """
 
     query: Query
     records: tuple[Record, ...]
     totals: Floats
     legs: Mapping[str, Floats] = field(default_factory=dict)
     links: Links | None = None
+    places: NDArray[np.int64] | None = None
 
     def semantic(self) -> Floats:
         """The better of the keyword and the vector value; the only score that may travel along edges."""
@@ -61,12 +65,17 @@ class Scene:
 
 
 class Signal(Protocol):
-    """`needs_links` is how many of each candidate's strongest edges the pipeline must fetch, in one batch; 0 for none."""
+    """What the pipeline must read for it, each in one batch; 0 for nothing.
+
+    `needs_links` is how many of each candidate's strongest edges, `needs_places` up to which distance in threads.
+    """
 
     name: ClassVar[str]
 
     @property
     def needs_links(self) -> int: ...
+    @property
+    def needs_places(self) -> int: ...
 
     def values(self, scene: Scene) -> Floats | Skip: ...
 

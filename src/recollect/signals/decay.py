@@ -26,6 +26,7 @@ class Decay:
 
     name: ClassVar[str] = "decay"
     needs_links: ClassVar[int] = 0
+    needs_places: ClassVar[int] = 0
 
     def values(self, scene: Scene) -> Floats | Skip:
         return of_records([decay(record, scene.query.now) for record in scene.records])

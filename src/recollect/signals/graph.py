@@ -17,6 +17,7 @@ class Graph:
     """At most `max_neighbours` edges of each candidate count, strongest first."""
 
     name: ClassVar[str] = "graph"
+    needs_places: ClassVar[int] = 0
     decay: float = 0.5
     max_neighbours: int = 5
 

@@ -13,6 +13,7 @@ class Importance:
 
     name: ClassVar[str] = "importance"
     needs_links: ClassVar[int] = 0
+    needs_places: ClassVar[int] = 0
     unscored: float = 0.5
 
     def values(self, scene: Scene) -> Floats | Skip:

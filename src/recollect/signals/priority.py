@@ -15,6 +15,7 @@ class Priority:
 
     name: ClassVar[str] = "priority"
     needs_links: ClassVar[int] = 0
+    needs_places: ClassVar[int] = 0
 
     def values(self, scene: Scene) -> Floats | Skip:
         return of_records([VALUES[record.priority] for record in scene.records])

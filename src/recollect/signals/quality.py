@@ -24,6 +24,7 @@ class Quality:
 
     name: ClassVar[str] = "quality"
     needs_links: ClassVar[int] = 0
+    needs_places: ClassVar[int] = 0
 
     def values(self, scene: Scene) -> Floats | Skip:
         qualities = of_records([quality(record, scene.query.now) for record in scene.records])

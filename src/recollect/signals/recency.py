@@ -16,6 +16,7 @@ class Recency:
 
     name: ClassVar[str] = "recency"
     needs_links: ClassVar[int] = 0
+    needs_places: ClassVar[int] = 0
     half_life_days: float = 7.0
     half_life_cycles: float = 50.0
 

@@ -13,6 +13,7 @@ class Reflection:
 
     name: ClassVar[str] = "reflection"
     needs_links: ClassVar[int] = 0
+    needs_places: ClassVar[int] = 0
     boost: float = 1.0
 
     def values(self, scene: Scene) -> Floats | Skip:

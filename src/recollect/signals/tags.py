@@ -13,6 +13,7 @@ class Tags:
 
     name: ClassVar[str] = "tags"
     needs_links: ClassVar[int] = 0
+    needs_places: ClassVar[int] = 0
     step: float = 0.15
     cap: float = 1.5
 

@@ -14,6 +14,7 @@ class Temporal:
 
     name: ClassVar[str] = "temporal"
     needs_links: ClassVar[int] = 0
+    needs_places: ClassVar[int] = 0
 
     def values(self, scene: Scene) -> Floats | Skip:
         anchor = scene.query.anchor

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from recollect.model import Floats, Record
+from recollect.query.stopwords import FUNCTION_WORDS
 from recollect.signals.base import Scene, Skip, of_records
 
 _HEAD = re.compile(r"\s*([^\W\d_][\w.'’-]*(?: [^\W\d_][\w.'’-]*){0,2}):\s")
@@ -21,9 +22,10 @@ class Voice:
 
     name: ClassVar[str] = "voice"
     needs_links: ClassVar[int] = 0
+    needs_places: ClassVar[int] = 0
 
     def values(self, scene: Scene) -> Floats | Skip:
-        asked = {word.lower() for word in _WORD.findall(scene.query.text[:2000]) if word[0].isupper()}
+        asked = {word.lower() for word in _WORD.findall(scene.query.text[:2000])} - FUNCTION_WORDS
         said = [bool(asked & voice(record)) for record in scene.records] if asked else []
         if not any(said):
             return Skip("the query names nobody who speaks here")

@@ -89,6 +89,7 @@ class JournalEntry:
 Ids = list[str]
 Records = list[Record]
 Scores = list[Scored]
+Counts = list[int]
 Edges = list[Edge]
 Problems = list[Problem]
 Judgements = list[Judgement]
@@ -173,12 +174,20 @@ class Store(Protocol):
         """
         ...
 
+    def between(self, pairs: Sequence[tuple[str, str]], filter: Filter, most: int) -> Counts:
+        """For each pair of memories of one thread, how many that pass `filter` (without `filter.ids`) lie between, at most `most`."""
+        ...
+
     def export_edges(self) -> Iterator[Edge]:
         """Every stored edge (thread order is derived, so not among them)."""
         ...
 
     def tags(self) -> Mapping[str, int]:
         """Every tag of present memories with its count."""
+        ...
+
+    def frequencies(self, words: Sequence[str]) -> tuple[int, Mapping[str, int]]:
+        """How many present memories there are, and in how many each word stands, by the full-text index's own reading of it."""
         ...
 
     # -- search: higher is better, best first, ties by id

@@ -62,6 +62,18 @@ def search(connection: apsw.Connection, query: KeywordQuery, filter: Filter, lim
     return [Scored(id, score) for id, score in found]
 
 
+def frequencies(connection: apsw.Connection, words: Sequence[str]) -> tuple[int, dict[str, int]]:
+    """How many present memories there are, and in how many of them each word stands."""
+    total = int(connection.execute("SELECT count(*) FROM memories WHERE retired_at IS NULL").get)
+    connection.execute(f"CREATE VIRTUAL TABLE IF NOT EXISTS temp.terms USING fts5vocab(main, {PRESENT}, row)")
+    found = {}
+    for word in words:
+        spelt = tokens(connection, segment(word))
+        counts = [connection.execute("SELECT doc FROM temp.terms WHERE term = ?", (t.decode(),)).get for t in spelt]
+        found[word] = min((count or 0 for count in counts), default=0)
+    return total, found
+
+
 def score_sql() -> str:
     """BM25 as we give it: higher is better."""
     return f"-bm25({PRESENT}, {', '.join(map(str, WEIGHTS))})"

@@ -1,5 +1,6 @@
 """Links between memories: stored ones, and the order of a thread, which is derived."""
 
+import json
 import math
 from collections.abc import Sequence
 from dataclasses import replace
@@ -115,6 +116,21 @@ def _in_thread(connection: apsw.Connection, ids: Sequence[str], filter: Filter) 
         if after is not None:
             found.append((id, Edge(from_id=id, to_id=after, kind=SEQUENCE, created_at=created)))
     return found
+
+
+def between(connection: apsw.Connection, pairs: Sequence[tuple[str, str]], filter: Filter, most: int) -> list[int]:
+    """How many memories lie between the two of each pair in their thread, counted up to `most`."""
+    passing = clause(replace(filter, ids=None), "n")
+    first, last = (clause(Filter(now=filter.now, known_at=filter.known_at, everything=True), end) for end in "ab")
+    sql = (
+        "SELECT (SELECT count(*) FROM (SELECT 1 FROM memories n WHERE n.thread = a.thread "
+        "AND (n.position, n.id) > (a.position, a.id) AND (n.position, n.id) < (b.position, b.id) "
+        f"AND {passing.sql} LIMIT ?)) FROM json_each(?) j "
+        f"CROSS JOIN memories a ON a.id = j.value ->> 0 AND {first.sql} "
+        f"CROSS JOIN memories b ON b.id = j.value ->> 1 AND {last.sql} ORDER BY j.key"
+    )
+    bindings = (*passing.bindings, most, json.dumps(list(pairs)), *first.bindings, *last.bindings)
+    return [count for (count,) in connection.execute(sql, bindings)]
 
 
 def everything(connection: apsw.Connection) -> list[Edge]:

@@ -13,6 +13,7 @@ from recollect.ids import Entropy, IdSource
 from recollect.model import Draft, Edge, Filter, Record, Vector
 from recollect.query.keywords import KeywordQuery
 from recollect.stores.base import (
+    Counts,
     Edges,
     EmbeddingSpace,
     Ids,
@@ -65,6 +66,7 @@ class SqliteStore:
         self._ids = IdSource(entropy)
         self._keyword_searches = 0
         self._tags: tuple[int, Mapping[str, int]] = (-1, {})
+        self._frequencies: tuple[int, int, dict[str, int]] = (-1, 0, {})
 
     @property
     def path(self) -> str:
@@ -177,6 +179,10 @@ class SqliteStore:
         with self._connections.read() as connection:
             return links.around(connection, ids, filter, limit_each, sequence)
 
+    def between(self, pairs: Sequence[tuple[str, str]], filter: Filter, most: int) -> Counts:
+        with self._connections.read() as connection:
+            return links.between(connection, pairs, filter, most)
+
     def export_edges(self) -> Iterator[Edge]:
         with self._connections.read() as connection:
             found = links.everything(connection)
@@ -195,6 +201,18 @@ class SqliteStore:
         if not self._connections.in_transaction:
             self._tags = (changes, found)
         return found
+
+    def frequencies(self, words: Sequence[str]) -> tuple[int, Mapping[str, int]]:
+        with self._connections.read() as connection:
+            if self._connections.in_transaction:
+                return keywords.frequencies(connection, words)
+            changes = counters.state(connection).changes
+            if self._frequencies[0] != changes:
+                self._frequencies = (changes, *keywords.frequencies(connection, ()))
+            _, total, known = self._frequencies
+            unknown = [word for word in words if word not in known]
+            known |= keywords.frequencies(connection, unknown)[1] if unknown else {}
+            return total, known
 
     # -- search
 
