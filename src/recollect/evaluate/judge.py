@@ -20,7 +20,7 @@ MAX_GRADE = 3
 
 def judgement(query: str, memory_id: str, grade: int, judged_at: int) -> Judgement:
     """A checked judgement; the query's white space is evened out, so that the same question is one question."""
-    text = " ".join(query.split())
+    text = _even(query)
     if not text or not memory_id.strip():
         raise InvalidInput("a judgement needs a query and the id of a memory; one of them is empty")
     if isinstance(grade, bool) or not isinstance(grade, int) or not 0 <= grade <= MAX_GRADE:
@@ -30,11 +30,15 @@ def judgement(query: str, memory_id: str, grade: int, judged_at: int) -> Judgeme
     return Judgement(text, memory_id, grade, judged_at)
 
 
+def _even(query: str) -> str:
+    return " ".join(query.split())
+
+
 def latest(judgements: Iterable[Judgement]) -> tuple[Judgement, ...]:
     """One judgement for each query and memory: the last made; equal times go to the one that comes later."""
     chosen: dict[tuple[str, str], Judgement] = {}
     for entry in judgements:
-        key = (entry.query, entry.memory_id)
+        key = (_even(entry.query), entry.memory_id)
         if key not in chosen or entry.judged_at >= chosen[key].judged_at:
             chosen[key] = entry
     return tuple(chosen.values())
@@ -49,8 +53,9 @@ def judged_questions(judgements: Iterable[Judgement], corpus_id: str) -> tuple[t
     gold: dict[str, dict[str, float]] = {}
     asked: dict[str, int] = {}
     for entry in latest(judgements):
-        answers = gold.setdefault(entry.query, {})
-        asked[entry.query] = max(entry.judged_at, asked.get(entry.query, entry.judged_at))
+        text = _even(entry.query)
+        answers = gold.setdefault(text, {})
+        asked[text] = max(entry.judged_at, asked.get(text, entry.judged_at))
         if entry.grade > 0:
             answers[entry.memory_id] = float(entry.grade)
     questions = tuple(

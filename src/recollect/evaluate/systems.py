@@ -17,7 +17,7 @@ from recollect.embedders.base import Embedder
 from recollect.embedding import Embedding
 from recollect.errors import InvalidInput, ModelUnavailable
 from recollect.evaluate.bench import Answer, Contender, Progress, Recall
-from recollect.evaluate.datasets.base import Corpus, Dataset, Question
+from recollect.evaluate.datasets.base import Corpus, Dataset, Document, Question
 from recollect.evaluate.datasets.trec import TrecRun
 from recollect.evaluate.replay import Case
 from recollect.fusion import Fusion
@@ -74,8 +74,16 @@ class Recipes:
         now = max((d.created_us for d in corpus.documents if d.created_us is not None), default=_UNDATED)
         with TemporaryDirectory(prefix="recollect-bench-") as folder, self.memory(Path(folder) / "m.db", now) as memory:
             for start in range(0, len(corpus.documents), _AT_ONCE):
-                memory.remember_many(_items(corpus, start, now))
+                self._fill(memory, corpus.documents[start : start + _AT_ONCE], now)
             yield memory
+
+    def _fill(self, memory: Memory, documents: Sequence[Document], now: int) -> None:
+        """Embedded here, because a memory would store on without vectors where a benchmark has to stop."""
+        items = [_item(document, now) for document in documents]
+        if self.embedder is not None:
+            vectors = self.embedder.embed_passages([document.text for document in documents])
+            items = [{**item, "vector": vector} for item, vector in zip(items, vectors, strict=True)]
+        memory.remember_many(items)
 
     @contextmanager
     def memory(self, path: Path, now: int, *, read_only: bool = False) -> Iterator[Memory]:
@@ -102,7 +110,7 @@ class Recipes:
         for corpus in dataset.corpora:
             with self.memory_of(corpus) as memory:
                 for question in asked.get(corpus.id, ()):
-                    found.append(_case(memory, question, recipe))
+                    found.append(gathered(memory, question, recipe))
                     if progress is not None:
                         progress(len(found), len(dataset.questions), f"gathering {corpus.id}")
         return found
@@ -114,7 +122,8 @@ class Recipes:
         return {recipe.name: _recall(memory, recipe) for recipe in self.recipes}
 
 
-def _case(memory: Memory, question: Question, recipe: Recipe) -> Case:
+def gathered(memory: Memory, question: Question, recipe: Recipe) -> Case:
+    """What a recall would rank, with the links of every signal that could count."""
     return Case(question, memory.gather(question.text, recipe=with_all_links(recipe), now=question.now_us))
 
 
@@ -129,17 +138,16 @@ def needs_vectors(recipes: Sequence[Recipe]) -> bool:
     return any(leg.stage == "vector" for recipe in recipes for leg in recipe.legs)
 
 
-def _items(corpus: Corpus, start: int, now: int) -> Iterator[Mapping[str, Any]]:
-    for document in corpus.documents[start : start + _AT_ONCE]:
-        item = {
-            "text": document.text,
-            "id": document.id,
-            "thread": document.thread,
-            "position": document.position,
-            "created_at": now if document.created_us is None else document.created_us,
-            "source": document.source or None,
-        }
-        yield {name: value for name, value in item.items() if value is not None}
+def _item(document: Document, now: int) -> dict[str, Any]:
+    item = {
+        "text": document.text,
+        "id": document.id,
+        "thread": document.thread,
+        "position": document.position,
+        "created_at": now if document.created_us is None else document.created_us,
+        "source": document.source or None,
+    }
+    return {name: value for name, value in item.items() if value is not None}
 
 
 def _recall(memory: Memory, recipe: Recipe) -> Recall:
@@ -188,6 +196,34 @@ def weights_of(recipe: Recipe) -> dict[str, float]:
 
 def _is_number(value: object) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+# -- one's own store -------------------------------------------------------------------------------------------------
+
+
+class OwnStore:
+    """Recipes over a memory that is already there; it answers whatever corpus is named."""
+
+    def __init__(self, recipes: Recipes, memory: Memory) -> None:
+        self.recipes = recipes.recipes
+        self._measured = recipes
+        self._memory = memory
+
+    def contenders(self) -> list[Contender]:
+        return self._measured.contenders()
+
+    @contextmanager
+    def open(self, corpus: Corpus) -> Iterator[Mapping[str, Recall]]:
+        yield self._measured.recalls(self._memory)
+
+    def cases(self, dataset: Dataset, recipe: Recipe, progress: Progress | None = None) -> list[Case]:
+        """Everything the recipe's legs and links bring up for every question, to be ranked with other weights."""
+        found: list[Case] = []
+        for question in dataset.questions:
+            found.append(gathered(self._memory, question, recipe))
+            if progress is not None:
+                progress(len(found), len(dataset.questions), "gathering")
+        return found
 
 
 # -- other systems' runs ---------------------------------------------------------------------------------------------

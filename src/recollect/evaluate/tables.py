@@ -10,6 +10,7 @@ from recollect.evaluate.bench import BenchResult, RecipeResult
 from recollect.evaluate.intervals import Interval
 from recollect.evaluate.regress import Move, Regression
 from recollect.evaluate.scores import Summary
+from recollect.evaluate.tune import Tuned
 
 
 def bench_tables(result: BenchResult) -> Group:
@@ -125,6 +126,48 @@ def _rank(rank: int | None) -> str:
     return "–" if rank is None else str(rank)
 
 
+def tune_tables(tuned: Tuned) -> Group:
+    """What was learned, how it did on each fold held out, what each weight is worth, and the verdict."""
+    parts: list[Table | Text] = [_changes(tuned), _folds(tuned), _worth(tuned), Text(tuned.verdict)]
+    return Group(*parts)
+
+
+def _changes(tuned: Tuned) -> Table:
+    table = Table(title="learned from all questions", title_justify="left")
+    for column in ("setting", tuned.base.name, "learned"):
+        table.add_column(column)
+    for name, (old, new) in tuned.changes.items():
+        table.add_row(Text(name), Text(_setting(old)), Text(_setting(new)))
+    return table
+
+
+def _setting(value: object) -> str:
+    if isinstance(value, Mapping):
+        rest = ", ".join(f"{key} {_setting(one)}" for key, one in value.items() if key not in ("name", "cut"))
+        return f"{value.get('name')} ({rest})" if rest else str(value.get("name"))
+    return f"{value:g}" if isinstance(value, int | float) else str(value)
+
+
+def _folds(tuned: Tuned) -> Table:
+    table = Table(title=f"{tuned.metric.name} on questions held out", title_justify="left")
+    for column in ("fold", "n", "before", "after", "gain"):
+        table.add_column(column, justify="left" if column == "fold" else "right")
+    for number, fold in enumerate(tuned.folds, start=1):
+        name = ", ".join(fold.corpora[:3]) + (", …" if len(fold.corpora) > 3 else "")
+        cells = (_short(fold.before), _short(fold.after), f"{fold.after - fold.before:+.3f}")
+        table.add_row(Text(f"{number}: {name}"), str(fold.n), *cells)
+    return table
+
+
+def _worth(tuned: Tuned) -> Table:
+    table = Table(title=f"what each weight is worth in {tuned.metric.name}", title_justify="left")
+    for column in ("part", "without it", "worth"):
+        table.add_column(column, justify="left" if column == "part" else "right")
+    for worth in sorted(tuned.worth, key=lambda one: -one.difference.mean):
+        table.add_row(Text(worth.part), _short(worth.without), _difference(worth.difference))
+    return table
+
+
 # -- plain data ------------------------------------------------------------------------------------------------------
 
 
@@ -165,7 +208,29 @@ def _summary_data(summary: Summary) -> dict[str, object]:
 
 def _intervals_data(means: Mapping[str, Interval]) -> Iterator[tuple[str, dict[str, float]]]:
     for name, interval in means.items():
-        yield name, {"mean": interval.mean, "low": interval.low, "high": interval.high}
+        yield name, _interval_data(interval)
+
+
+def _interval_data(interval: Interval) -> dict[str, float]:
+    return {"mean": interval.mean, "low": interval.low, "high": interval.high}
+
+
+def tune_data(tuned: Tuned) -> dict[str, object]:
+    """What was learned, as plain data."""
+    return {
+        "accepted": tuned.accepted,
+        "verdict": tuned.verdict,
+        "metric": tuned.metric.name,
+        "n": tuned.n,
+        "left_out": tuned.left_out,
+        "before": tuned.before,
+        "after": tuned.after,
+        "gain": _interval_data(tuned.gain),
+        "fitted": tuned.fitted,
+        "folds": [{"corpora": list(f.corpora), "n": f.n, "before": f.before, "after": f.after} for f in tuned.folds],
+        "changes": {name: {"old": old, "new": new} for name, (old, new) in tuned.changes.items()},
+        "worth": [{"part": w.part, "without": w.without, **_interval_data(w.difference)} for w in tuned.worth],
+    }
 
 
 def regression_data(found: Regression, threshold: float) -> dict[str, object]:
@@ -175,7 +240,7 @@ def regression_data(found: Regression, threshold: float) -> dict[str, object]:
         "n": found.n,
         "before": found.before,
         "after": found.after,
-        "difference": {"mean": found.difference.mean, "low": found.difference.low, "high": found.difference.high},
+        "difference": _interval_data(found.difference),
         "risen": [_move_data(move) for move in found.risen],
         "fallen": [_move_data(move) for move in found.fallen],
         "missing": list(found.missing),

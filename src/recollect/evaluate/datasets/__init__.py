@@ -4,7 +4,7 @@ from recollect.evaluate.datasets.base import Corpus, Dataset, Document, Question
 from recollect.evaluate.datasets.beir import read_beir
 from recollect.evaluate.datasets.locomo import read_locomo
 from recollect.evaluate.datasets.longmemeval import read_longmemeval
-from recollect.evaluate.datasets.trec import TrecRun, read_qrels, read_run, write_run
+from recollect.evaluate.datasets.trec import TrecRun, read_qrels, read_run, read_trec, write_run
 
 __all__ = [
     "Corpus",
@@ -17,5 +17,6 @@ __all__ = [
     "read_longmemeval",
     "read_qrels",
     "read_run",
+    "read_trec",
     "write_run",
 ]

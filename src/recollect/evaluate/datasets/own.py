@@ -25,7 +25,9 @@ def read_own(store: Store, name: str = OWN) -> Dataset:
         else:
             left_out["whose answers were forgotten"] += 1
     if not judgements:
-        raise DatasetError(f"{name}: nothing has been judged yet; recall something, then: recollect judge QUERY ID")
+        raise DatasetError(
+            f"{name}: nothing has been judged yet; recall something, then: recollect judge record QUESTION ID"
+        )
     identity = sha256(repr((str(store.state()), sorted(map(repr, kept)))).encode()).hexdigest()[:16]
     return checked(
         Dataset(name, (Corpus(OWN, ()),), tuple(kept), dict(+left_out), dict(+notes), identity), gold_exists=False

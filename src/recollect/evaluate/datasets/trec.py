@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from recollect.errors import DatasetError
-from recollect.evaluate.datasets.base import Question
+from recollect.evaluate.datasets.base import Corpus, Dataset, Question, checked
 from recollect.evaluate.datasets.reading import numbered_lines
 
 
@@ -46,6 +46,14 @@ def read_qrels(path: Path) -> tuple[Question, ...]:
         if grade > 0:
             gold[document_id] = grade
     return tuple(Question(query_id, "trec", "", gold) for query_id, gold in judged.items())
+
+
+def read_trec(path: Path) -> Dataset:
+    """Read judgements as a dataset without documents: its corpus is whatever the runs were made on."""
+    judged = read_qrels(path)
+    questions = tuple(question for question in judged if question.gold)
+    left_out = {"without a relevant document": len(judged) - len(questions)} if len(questions) < len(judged) else {}
+    return checked(Dataset(path.stem, (Corpus("trec", ()),), questions, left_out), gold_exists=False)
 
 
 def write_run(path: Path, run: TrecRun) -> None:
