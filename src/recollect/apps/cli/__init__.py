@@ -31,6 +31,8 @@ COMMANDS = (
     Row("recollect.apps.cli.transfer:app"),
     Row("recollect.apps.cli.recipes:app", "recipes", "Measure"),
     Row("recollect.apps.cli.judging:app", "judge", "Measure"),
+    Row("recollect.apps.cli.measuring:app", "bench", "Measure"),
+    Row("recollect.apps.cli.tuning:app"),
     Row("recollect.apps.cli.upkeep:app"),
     Row("recollect.apps.cli.models:app", "models", "Keep"),
 )
@@ -65,6 +67,7 @@ def build() -> typer.Typer:
 def main(args: list[str] | None = None) -> None:
     """Runs one command and exits with its code."""
     _prepare_streams()
+    warnings.simplefilter("always", UserWarning)
     warnings.showwarning = _show_warning
     try:
         build()(args=args, prog_name="recollect")
