@@ -1,5 +1,6 @@
 """The sentence-transformers adapter on a tiny random BERT built in the test."""
 
+import json
 from pathlib import Path
 
 import numpy as np
@@ -24,8 +25,6 @@ WORDS = ["cat", "dog", "sun", "moon", "tree", "river", "query", "passage", ":"]
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Two layers, 40 positions, prompts for queries and documents."""
     import torch
-    from sentence_transformers import SentenceTransformer
-    from sentence_transformers import models as parts
     from transformers import BertConfig, BertModel, BertTokenizerFast
 
     path = tmp_path_factory.mktemp("tiny-bert")
@@ -41,11 +40,19 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         max_position_embeddings=40,
     )
     BertModel(config).save_pretrained(path)
-    transformer = parts.Transformer(str(path), max_seq_length=40)
-    pooling = parts.Pooling(16)
-    prompts = {"query": "query : ", "document": "passage : "}
-    SentenceTransformer(modules=[transformer, pooling], prompts=prompts, device="cpu").save(str(path / "model"))
-    return path / "model"
+    kept = {
+        "modules.json": [
+            {"idx": 0, "name": "0", "path": "", "type": "sentence_transformers.models.Transformer"},
+            {"idx": 1, "name": "1", "path": "1_Pooling", "type": "sentence_transformers.models.Pooling"},
+        ],
+        "sentence_bert_config.json": {"max_seq_length": 40, "do_lower_case": False},
+        "config_sentence_transformers.json": {"prompts": {"query": "query : ", "document": "passage : "}},
+        "1_Pooling/config.json": {"word_embedding_dimension": 16, "pooling_mode_mean_tokens": True},
+    }
+    (path / "1_Pooling").mkdir()
+    for name, value in kept.items():
+        (path / name).write_text(json.dumps(value))
+    return path
 
 
 @pytest.fixture(scope="module")
@@ -62,10 +69,10 @@ def test_vectors_are_unit_and_prompts_are_used(embedder: Embedder) -> None:
 
 
 def test_long_texts_are_read_in_windows(embedder: Embedder) -> None:
-    """40 tokens less an eighth is 35 words a window, at least 4 shared: 60 words make 0–35 and 25–60."""
+    """40 tokens less 4 and a prompt of 2 are 34 words a window, 4 shared or more: 60 words make 0–34 and 26–60."""
     words = [WORDS[(index * index) % 6] for index in range(60)]
-    pieces = embedder.embed_passages([" ".join(words[:35]), " ".join(words[25:])])
-    lengths = [len(" ".join(words[:35])), len(" ".join(words[25:]))]
+    pieces = embedder.embed_passages([" ".join(words[:34]), " ".join(words[26:])])
+    lengths = [len(" ".join(words[:34])), len(" ".join(words[26:]))]
     whole = embedder.embed_passages([" ".join(words)])[0]
     assert np.allclose(whole, combine_windows(pieces, lengths), atol=1e-5)
 

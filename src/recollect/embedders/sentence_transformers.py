@@ -1,16 +1,20 @@
 """Any model of the sentence-transformers library (extra `sentence-transformers`)."""
 
 from collections.abc import Sequence
+from functools import cached_property
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from recollect.embedders.base import Matrix, Vector, combine_windows, fingerprint_of, validate_vectors
 from recollect.errors import MissingExtra, ModelUnavailable
+from recollect.models.checksums import weights_of
 from recollect.models.tokens import well_formed, windows
 
 _MOST_TOKENS = 512
+_SPECIAL_TOKENS = 4
 
 
 class SentenceTransformerEmbedder:
@@ -19,16 +23,21 @@ class SentenceTransformerEmbedder:
     def __init__(self, model: str, device: str = "auto", offline: bool = False) -> None:
         self._name = model
         self._model = _load(model, device, offline)
-        self._limit = min(self._model.get_max_seq_length() or _MOST_TOKENS, _MOST_TOKENS)
+        limit = min(self._model.get_max_seq_length() or _MOST_TOKENS, _MOST_TOKENS)
+        longest_prompt = max((len(self._offsets(prompt)) for prompt in self._model.prompts.values()), default=0)
+        self._room = max(1, limit - longest_prompt - _SPECIAL_TOKENS)
 
-    @property
+    @cached_property
     def fingerprint(self) -> str:
+        """A local model is known by its weights, one of the hub by its commit."""
+        weights = weights_of(Path(self._name), "model.safetensors", "pytorch_model.bin", "tokenizer.json")
         revision = getattr(self._model.model_card_data, "base_model_revision", None)
-        return fingerprint_of(f"st:{self._name}", revision=revision, prompts=self._model.prompts, limit=self._limit)
+        identity = weights if Path(self._name).is_dir() else revision
+        return fingerprint_of(f"st:{self._name}", model=identity, prompts=self._model.prompts, room=self._room)
 
-    @property
+    @cached_property
     def dimensions(self) -> int:
-        return int(self._model.get_sentence_embedding_dimension())
+        return int(self._model.encode(["dimensions"], show_progress_bar=False).shape[1])
 
     def embed_passages(self, texts: Sequence[str]) -> Matrix:
         return self._embed(texts, self._model.encode_document)
@@ -47,13 +56,16 @@ class SentenceTransformerEmbedder:
         return np.stack([combine_windows([next(vectors) for _ in part], [len(p) or 1 for p in part]) for part in cut])
 
     def _windows(self, text: str) -> list[str]:
-        """Pieces of at most the model's limit in tokens, an eighth of it left for special tokens and prompts."""
-        offsets = self._model.tokenizer(text, add_special_tokens=False, return_offsets_mapping=True, verbose=False)[
-            "offset_mapping"
-        ]
-        size = self._limit - self._limit // 8
-        cut = windows(len(offsets), size, size // 8)
+        """Pieces that leave the model room for its special tokens and prompts."""
+        offsets = self._offsets(text)
+        cut = windows(len(offsets), self._room, self._room // 8)
         return [text] if len(cut) == 1 else [text[offsets[start][0] : offsets[end - 1][1]] for start, end in cut]
+
+    def _offsets(self, text: str) -> list[tuple[int, int]]:
+        """Where each token of a text begins and ends."""
+        tokens = self._model.tokenizer(text, add_special_tokens=False, return_offsets_mapping=True, verbose=False)
+        offsets: list[tuple[int, int]] = tokens["offset_mapping"]
+        return offsets
 
 
 def _load(model: str, device: str, offline: bool) -> Any:

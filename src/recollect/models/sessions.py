@@ -33,7 +33,7 @@ class Session:
     def __init__(self, path: Path, device: str = "auto", threads: int | None = None) -> None:
         if threads is not None and threads < 1:
             raise InvalidInput(f"threads must be at least 1, not {threads}")
-        self.threads = threads or os.cpu_count() or 1
+        self.threads = threads or _cores()
         self._session = _open(path, device)
         self._inputs = frozenset(entry.name for entry in self._session.get_inputs())
         self._output = self._widest_output()
@@ -61,6 +61,12 @@ class Session:
             return [work(item) for item in items]
         with ThreadPoolExecutor(min(self.threads, len(items)), "recollect-onnx") as pool:
             return list(pool.map(work, items))
+
+
+def _cores() -> int:
+    """The cores this process may use, which in a container are fewer than the machine has."""
+    affinity = getattr(os, "sched_getaffinity", None)
+    return len(affinity(0)) if affinity else os.cpu_count() or 1
 
 
 def _open(path: Path, device: str) -> Any:

@@ -36,7 +36,7 @@ def local_path(url: str) -> Path | None:
     parts = urlsplit(url)
     if parts.scheme == "file":
         return Path(url2pathname(parts.path))
-    return None if "://" in url else Path(url)
+    return None if "://" in url else Path(url).expanduser()
 
 
 def find_wheels(client: httpx.Client, wheel: Wheel, indexes: Indexes, notes: list[str]) -> Iterator[Link]:

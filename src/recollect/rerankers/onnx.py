@@ -73,7 +73,10 @@ class OnnxCrossEncoder:
         return self._fingerprint
 
     def scores(self, query: str, texts: Sequence[str]) -> list[float]:
-        return [score or 0.0 for score in self.scores_until(query, texts, never)]
+        """Longest first, so that no thread is left alone with a long text at the end."""
+        order = sorted(range(len(texts)), key=lambda index: -len(texts[index]))
+        found = dict(zip(order, self.scores_until(query, [texts[index] for index in order], never), strict=True))
+        return [found[index] or 0.0 for index in range(len(texts))]
 
     def scores_until(self, query: str, texts: Sequence[str], deadline: Deadline) -> list[float | None]:
         asked = self._ids(query)[: self._settings.max_query_tokens]
