@@ -24,8 +24,8 @@ DEFAULT = Recipe(
     name="default",
     about="Keyword and vector, score-fused; thread neighbours, who is asked about, time and tags in the query, quality",
     legs=(
-        Keyword(weight=0.5, limit=100),
-        VectorLeg(weight=0.5, limit=100),
+        Keyword(weight=0.5, limit=50),
+        VectorLeg(weight=0.5, limit=50),
         Dates(weight=0.1, limit=50),
         GraphWalk(weight=0.1, limit=20, seeds=5, depth=1, sequence=False),
     ),
@@ -46,7 +46,7 @@ PRECISE = replace(
     DEFAULT,
     name="precise",
     about="default, then a cross-encoder over the first 50, blended",
-    reranker=Rerank(top=50, how="blend", weight=0.5),
+    reranker=Rerank(top=50, how="blend", weight=0.4),
 )
 
 KEYWORD = Recipe(name="keyword", about="The keyword leg alone", legs=(Keyword(),))
@@ -114,7 +114,7 @@ PIGPIG = Recipe(
     about="Cosine, then Qwen3-Reranker's verdict replaces the order",
     legs=(VectorLeg(),),
     fusion=Weighted(),
-    reranker=Rerank(model="Qwen3-Reranker-0.6B", top=50, how="replace"),
+    reranker=Rerank(model="Qwen3-Reranker-0.6B", top=50, how="replace", scale="raw"),
     selection=Selection(dedup=False, reflection_share=1.0),
     parsing=Parsing(time="none", tags=False),
 )

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -9,8 +10,8 @@ import numpy as np
 from recollect.errors import RecollectError
 from recollect.model import SEQUENCE, Column, Filter, Record
 from recollect.query.parse import Query
-from recollect.ranking import Ordered, entering, reorder_head
-from recollect.recipes import Recipe, Rerank
+from recollect.ranking import Ordered, entering, relevance, reorder_head
+from recollect.recipes import SCALES, Recipe, Rerank
 from recollect.rerankers.base import Reranker
 from recollect.stores.base import Store
 
@@ -23,7 +24,8 @@ def cross_encode(
 ) -> tuple[Ordered, int]:
     """The order after the cross-encoder, and how many it read; a failure keeps the order and says so.
 
-    A candidate it did not read counts as 0, so with `blend` it cannot rise above one that was read.
+    A candidate it did not read counts as 0, so with `blend` it cannot rise above one that was read. Before a blend the scores
+    are divided by the best, so that the share means the same whatever the signals added.
     """
     plan = recipe.reranker
     if plan is None or not len(ordered.order) or not query.text.strip():
@@ -39,10 +41,13 @@ def cross_encode(
         notes.warn("the cross-encoder did not answer; the order before it stands", error)
         return ordered, 0
     values = np.zeros(len(ordered.records))
-    values[head] = [0.0 if score is None else score for score in scores]
+    read = np.array([score is not None for score in scores], dtype=bool)
+    values[head[read]] = SCALES[plan.scale](np.array([score for score in scores if score is not None]))
+    if plan.how == "blend":
+        ordered = replace(ordered, ledger=relevance(ordered.ledger, 1.0))
     deltas = entering(ordered.ledger.totals, values, plan.how, plan.weight)
-    column = Column("rerank", plan.model, deltas, values, f"{plan.how} {plan.weight:g} over the first {plan.top}")
-    return reorder_head(ordered, column), sum(score is not None for score in scores)
+    column = Column("rerank", plan.model, deltas, values, plan.formula)
+    return reorder_head(ordered, column), int(read.sum())
 
 
 def _scores(reranker: Reranker, query: str, texts: Sequence[str], budget_ms: int) -> Sequence[float | None]:

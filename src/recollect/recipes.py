@@ -5,18 +5,33 @@ The named ones stand in `cookbook.py`; `recipe_files.py` reads and writes them a
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any, Literal, get_args
+
+import numpy as np
 
 from recollect.errors import RecipeError, did_you_mean
 from recollect.fusion import FUSIONS, Convex, Fusion
 from recollect.legs import LEGS, Leg
+from recollect.model import Floats
 from recollect.query.parse import Parsing
 from recollect.selection import Selection
 from recollect.signals import SIGNALS, Signal
 
 How = Literal["add", "multiply", "blend", "replace"]
+
+
+def _spread_logits(verdicts: Floats) -> Floats:
+    """min-max of ln(p / (1 − p)): differences among the doubtful count as much as among the sure."""
+    sure = np.clip(verdicts, 1e-12, 1 - 1e-12)
+    logits = np.log(sure / (1 - sure))
+    low, high = logits.min(initial=np.inf), logits.max(initial=-np.inf)
+    spread: Floats = np.ones_like(logits) if high == low else (logits - low) / (high - low)
+    return spread
+
+
+SCALES: dict[str, Callable[[Floats], Floats]] = {"logit": _spread_logits, "raw": lambda verdicts: verdicts}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,19 +64,33 @@ class Rerank:
     """A cross-encoder over the first `top` candidates, before truncation.
 
     `context` thread neighbours on each side are shown with the candidate; texts are cut to `max_chars`; with `budget_ms`
-    as many as fit, best first.
+    as many as fit, best first. `scale` is a row of SCALES: `logit` spreads the head's verdicts over 0 to 1, `raw` takes them as
+    they are.
     """
 
     model: str = "default"
     top: int = 50
     how: How = "blend"
-    weight: float = 0.5
+    weight: float = 0.4
+    scale: str = "logit"
     context: int = 0
     max_chars: int = 2000
     budget_ms: int = 0
 
     def __post_init__(self) -> None:
         _check_how(self.how, "reranker")
+        if self.scale not in SCALES:
+            hint = did_you_mean(self.scale, SCALES)
+            raise RecipeError(f"reranker: unknown scale {self.scale!r}; known: {', '.join(SCALES)}.{hint}")
+
+    @property
+    def formula(self) -> str:
+        way = (
+            f"{1 - self.weight:g} × score + {self.weight:g} × verdict"
+            if self.how == "blend"
+            else f"{self.how} {self.weight:g}"
+        )
+        return f"{way}, {self.scale} scale, over the first {self.top}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
