@@ -82,7 +82,7 @@ class Api:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         request = Request(scope, receive)
-        if scope["path"] == MCP_PATH:
+        if scope["path"] == MCP_PATH and request.method == "POST":
             request.state.route = "mcp"
             await self._site.mcp(scope, receive, send)
             return
@@ -95,6 +95,8 @@ class Api:
         await response(scope, receive, send)
 
     async def _answer(self, request: Request) -> Response:
+        if request.scope["path"] == MCP_PATH:  # without sessions there is nothing to stream or to end
+            raise _no_route(("POST",))
         matched = match(request.method, _raw_path(request.scope), self._site.routes)
         if not isinstance(matched, Matched):
             raise _no_route(matched)

@@ -21,7 +21,7 @@ def _verb(
 ) -> Route:
     about = more.pop("about")
     return Route(
-        name=f"{run.__name__}",
+        name=run.__name__,
         method=method,
         path=path,
         run=run,
@@ -58,7 +58,7 @@ ROUTES: tuple[Route, ...] = (
     _verb(
         "POST",
         "/v1/keywords",
-        verbs.keywords,
+        verbs.search_keywords,
         "read",
         asked.Keywords,
         wire.TracedRecallShape,
@@ -66,7 +66,13 @@ ROUTES: tuple[Route, ...] = (
         about='Search by words alone: "phrases", AND, OR, NOT, prefix*.',
     ),
     _verb(
-        "GET", "/v1/memories", verbs.page, "read", asked.List, shapes.PageShape, about="List memories, newest first."
+        "GET",
+        "/v1/memories",
+        verbs.list_memories,
+        "read",
+        asked.List,
+        shapes.PageShape,
+        about="List memories, newest first.",
     ),
     _verb(
         "GET",
@@ -80,7 +86,7 @@ ROUTES: tuple[Route, ...] = (
     _verb(
         "GET",
         "/v1/memories/{id}",
-        verbs.one,
+        verbs.get_memory,
         "read",
         asked.One,
         wire.MemoryShape,
@@ -116,7 +122,7 @@ ROUTES: tuple[Route, ...] = (
     _verb(
         "GET",
         "/v1/thread",
-        verbs.timeline,
+        verbs.thread,
         "read",
         asked.Thread,
         shapes.TimelineShape,
@@ -241,7 +247,7 @@ ROUTES: tuple[Route, ...] = (
     _verb(
         "DELETE",
         "/v1/memories/{id}",
-        verbs.forget_one,
+        verbs.forget_memory,
         "delete",
         asked.History,
         shapes.ForgottenShape,
@@ -353,5 +359,42 @@ ROUTES: tuple[Route, ...] = (
         scope="admin",
         content="text/plain",
         about="Numbers for Prometheus.",
+    ),
+    # -- the page
+    Route(
+        name="page",
+        method="GET",
+        path="/",
+        scope=None,
+        content="text/html",
+        documented=False,
+        about="The inspector.",
+    ),
+    Route(
+        name="static",
+        method="GET",
+        path="/static/{file}",
+        scope=None,
+        asks=asked.File,
+        content="*/*",
+        documented=False,
+        about="What the inspector is made of.",
+    ),
+    Route(
+        name="login_code",
+        method="POST",
+        path="/v1/login-code",
+        scope=None,
+        gives=shapes.LoginCodeShape,
+        about="A code that opens the inspector in a browser once, as /?login=CODE.",
+    ),
+    Route(
+        name="logout",
+        method="POST",
+        path="/logout",
+        scope=None,
+        gives=shapes.HealthShape,
+        documented=False,
+        about="End a browser session.",
     ),
 )

@@ -22,12 +22,12 @@ def why_not(memory: Memory, question: asked.WhyNot) -> wire.WhyNotShape:
     return wire.why_not(_searched(memory, question).why_not(question.id))
 
 
-def keywords(memory: Memory, question: asked.Keywords) -> wire.TracedRecallShape:
+def search_keywords(memory: Memory, question: asked.Keywords) -> wire.TracedRecallShape:
     found = memory.search_keywords(question.query, limit=question.limit, **question.given("query", "limit", "trace"))
     return wire.traced_recall(found, with_trace=question.trace)
 
 
-def page(memory: Memory, question: asked.List) -> shapes.PageShape:
+def list_memories(memory: Memory, question: asked.List) -> shapes.PageShape:
     records = memory.list(**{"limit": question.limit, **question.given()})
     return {"memories": [wire.memory(record) for record in records], "next": _next(records, question.limit)}
 
@@ -36,7 +36,7 @@ def count(memory: Memory, question: asked.Where) -> shapes.CountShape:
     return {"count": memory.count(**question.given())}
 
 
-def one(memory: Memory, question: asked.One) -> wire.MemoryShape:
+def get_memory(memory: Memory, question: asked.One) -> wire.MemoryShape:
     return wire.memory(memory.get(question.id, question.known_at))
 
 
@@ -72,7 +72,7 @@ def graph(memory: Memory, question: asked.Graph) -> shapes.GraphShape:
     }
 
 
-def timeline(memory: Memory, question: asked.Thread) -> shapes.TimelineShape:
+def thread(memory: Memory, question: asked.Thread) -> shapes.TimelineShape:
     records = memory.list(limit=question.limit, threads=[question.thread], everything=question.everything)
     ordered = sorted(
         records, key=lambda record: (record.position is None, record.position or 0, record.created_at, record.id)
@@ -109,7 +109,7 @@ def update(memory: Memory, question: asked.Changes) -> wire.MemoryShape:
     return wire.memory(memory.update(question.id, **question.given("id")))
 
 
-def forget_one(memory: Memory, question: asked.History) -> shapes.ForgottenShape:
+def forget_memory(memory: Memory, question: asked.History) -> shapes.ForgottenShape:
     memory.get(question.id)
     return {"forgotten": list(memory.forget(question.id))}
 

@@ -1,0 +1,88 @@
+"""A server in the same process: toy embedder, still clocks, a token for everything."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+from starlette.testclient import TestClient
+
+from recollect.apps.http.app import Limits, Served, Server, build
+from recollect.apps.http.tokens import Tokens
+from recollect.apps.opener import Opener
+from recollect.settings import Settings
+from recollect.testing import FixedClock, ToyEmbedder
+
+BASE = "http://127.0.0.1:7077"
+UNHURRIED = Limits(per_second=0)
+
+
+@dataclass
+class Seconds:
+    """A clock that counts seconds and stands still."""
+
+    now: float = 1000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@dataclass
+class Site:
+    """A running server and the clocks it lives by."""
+
+    server: Server
+    client: TestClient
+    tokens: Tokens
+    clock: FixedClock
+    seconds: Seconds = field(default_factory=Seconds)
+
+    def token(self, name: str, scopes: list[str], spaces: list[str]) -> dict[str, str]:
+        """The header of a new token."""
+        return {"Authorization": f"Bearer {self.tokens.add(name, scopes, spaces)}"}
+
+
+Starter = Callable[..., Site]
+
+
+@pytest.fixture
+def start(tmp_path: Path) -> Iterator[Starter]:
+    """Starts servers; `limits` may be others than the usual ones."""
+    running: list[TestClient] = []
+
+    def begin(limits: Limits = UNHURRIED, **more: object) -> Site:
+        clock, seconds = FixedClock("2026-05-08"), Seconds()
+        tokens = Tokens(tmp_path / "tokens.toml")
+        secret = tokens.make_first()
+        opener = Opener(Settings(embedder="none", reranker="none"), embedder=ToyEmbedder(), clock=clock)
+        served = Served(
+            folder=tmp_path / "spaces",
+            opener=opener,
+            tokens=tokens,
+            default_file=tmp_path / "memory.db",
+            limits=limits,
+            clock=clock,
+            seconds=seconds,
+            **more,  # type: ignore[arg-type]
+        )
+        server = build(served)
+        client = TestClient(
+            server.app, base_url=BASE, headers={"Authorization": f"Bearer {secret}"}, follow_redirects=False
+        )
+        client.__enter__()
+        running.append(client)
+        return Site(server, client, tokens, clock, seconds)
+
+    yield begin
+    for client in running:
+        client.__exit__(None, None, None)
+
+
+@pytest.fixture
+def site(start: Starter) -> Site:
+    return start()
+
+
+@pytest.fixture
+def client(site: Site) -> TestClient:
+    return site.client
