@@ -8,9 +8,10 @@ from contextlib import closing, contextmanager
 import apsw
 
 from recollect.errors import StoreBusy, StoreDamaged, StoreError, StoreReadOnly
-from recollect.stores.sqlite.opening import MEMORY, connect, open_first
+from recollect.stores.sqlite.opening import MEMORY, Patience, connect, open_first
 
 _PAUSE_S = 0.005
+_CHECKPOINT_MS = 20
 
 
 class Connections:
@@ -19,15 +20,14 @@ class Connections:
     def __init__(self, path: str, *, read_only: bool, busy_timeout_s: float) -> None:
         self.path = path
         self.read_only = read_only
-        self._busy_s = busy_timeout_s
-        self._busy_ms = int(busy_timeout_s * 1000)
+        self._patience = Patience(busy_timeout_s)
         self._lock = threading.RLock()
         self._depth = 0
         self._owner: int | None = None
         self._idle: list[apsw.Connection] = []
         self._closed = False
         with _translated(path):
-            self._writer = open_first(path, read_only, self._busy_ms)
+            self._writer = open_first(path, read_only, self._patience)
 
     @property
     def in_transaction(self) -> bool:
@@ -78,7 +78,7 @@ class Connections:
             with self.read() as connection:
                 yield connection
             return
-        with _translated(self.path), closing(connect(self.path, True, self._busy_ms)) as connection:
+        with _translated(self.path), closing(connect(self.path, True, self._patience)) as connection:
             connection.execute("BEGIN")
             yield connection
 
@@ -90,10 +90,14 @@ class Connections:
                 return True
             if self._depth:
                 return False
+            # While it waits for readers to leave, nobody can write; so it does not wait long.
+            self._writer.set_busy_timeout(_CHECKPOINT_MS)
             try:
                 self._writer.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
             except (apsw.BusyError, apsw.LockedError):
                 return False
+            finally:
+                self._writer.set_busy_handler(self._patience)
             return True
 
     def close(self) -> None:
@@ -114,7 +118,7 @@ class Connections:
 
     def _begin_immediate(self) -> None:
         """SQLite waits by itself, but gives up at once where it fears a deadlock; then we ask again until the time is over."""
-        deadline = time.monotonic() + self._busy_s
+        deadline = time.monotonic() + self._patience.seconds
         while True:
             try:
                 self._writer.execute("BEGIN IMMEDIATE")
@@ -142,7 +146,7 @@ class Connections:
         try:
             return self._idle.pop()
         except IndexError:
-            return connect(self.path, True, self._busy_ms)
+            return connect(self.path, True, self._patience)
 
     def _give_back(self, connection: apsw.Connection) -> None:
         if connection.in_transaction:

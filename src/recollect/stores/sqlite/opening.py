@@ -1,7 +1,10 @@
 """Opening a file without ever harming one that is not ours."""
 
 import os
+import random
 import struct
+import threading
+import time
 from pathlib import Path
 from urllib.parse import quote
 
@@ -14,13 +17,34 @@ MEMORY = ":memory:"
 _MAGIC = b"SQLite format 3\0"
 _HEADER = 100
 _STATEMENTS_KEPT = 256
+_LEAST_PAUSE_S, _LONGEST_PAUSE_S = 0.0005, 0.004
 
 
-def open_first(path: str, read_only: bool, busy_ms: int) -> apsw.Connection:
+class Patience:
+    """What a connection does while another holds the lock: ask again every few milliseconds, for so many seconds.
+
+    SQLite's own waiting grows to a tenth of a second between questions, and a writer that asks so seldom may wait for
+    minutes beside others that write without pause.
+    """
+
+    def __init__(self, seconds: float) -> None:
+        self.seconds = seconds
+        self._until = threading.local()
+
+    def __call__(self, asked: int) -> bool:
+        if asked == 0:
+            self._until.time = time.monotonic() + self.seconds
+        if time.monotonic() >= self._until.time:
+            return False
+        time.sleep(random.uniform(_LEAST_PAUSE_S, _LONGEST_PAUSE_S))
+        return True
+
+
+def open_first(path: str, read_only: bool, patience: Patience) -> apsw.Connection:
     """The first connection to a store: checks the file, creates or migrates it, and leaves it in WAL mode."""
     if path != MEMORY:
         _inspect(Path(path), read_only)
-    connection = connect(path, read_only, busy_ms)
+    connection = connect(path, read_only, patience)
     try:
         _check_version(connection, path)
         if read_only:
@@ -41,14 +65,14 @@ def open_first(path: str, read_only: bool, busy_ms: int) -> apsw.Connection:
     return connection
 
 
-def connect(path: str, read_only: bool, busy_ms: int) -> apsw.Connection:
+def connect(path: str, read_only: bool, patience: Patience) -> apsw.Connection:
     """A connection with the settings every one of ours has."""
     flags = apsw.SQLITE_OPEN_READONLY if read_only else apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE
     name = path
     if read_only and _is_frozen(path):
         name, flags = f"file:{quote(os.path.abspath(path))}?immutable=1", flags | apsw.SQLITE_OPEN_URI
     connection = apsw.Connection(name, flags=flags, statementcachesize=_STATEMENTS_KEPT)
-    connection.set_busy_timeout(busy_ms)
+    connection.set_busy_handler(patience)
     connection.execute(
         "PRAGMA synchronous = FULL; PRAGMA secure_delete = ON; PRAGMA foreign_keys = ON; PRAGMA temp_store = MEMORY;"
         "PRAGMA cache_size = -32768; PRAGMA journal_size_limit = 67108864; PRAGMA trusted_schema = OFF"
