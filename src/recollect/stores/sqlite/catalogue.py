@@ -29,7 +29,8 @@ _COLUMNS = (
 _CODED = tuple((name, np.uint8) for name in _NUMBERED)
 _SELECT = (
     "SELECT m.seq, m.id, m.date, m.valid_to, m.expires_at, m.archived_at IS NOT NULL, m.trust, m.kind, m.tier, m.priority "
-    "FROM memories m WHERE m.retired_at IS NULL AND m.changed > ? ORDER BY m.seq"
+    # The sign keeps SQLite from walking all rows in order when only the few changed ones are wanted.
+    "FROM memories m WHERE m.retired_at IS NULL AND m.changed > ? ORDER BY +m.seq"
 )
 
 

@@ -8,12 +8,14 @@ import threading
 from collections import OrderedDict
 
 import apsw
+import numpy as np
 
 from recollect.model import Filter, Scored
 from recollect.query.keywords import KeywordQuery
 from recollect.stores.sqlite import schema
 from recollect.stores.sqlite.catalogue import versions
 from recollect.stores.sqlite.filters import clause
+from recollect.stores.sqlite.impact import best
 from recollect.stores.sqlite.keywords import first_accepted, score_sql
 from recollect.stores.sqlite.rows import listed
 from recollect.stores.sqlite.texts import COLUMNS, HISTORY, PRESENT
@@ -28,17 +30,25 @@ class Past:
         self._lock = threading.Lock()
         self._moments: OrderedDict[tuple[int, int], apsw.Connection] = OrderedDict()
 
-    def search(self, connection: apsw.Connection, changes: int, query: KeywordQuery, filter: Filter) -> list[Scored]:
-        """Every match that passes, best first, ties by id."""
+    def search(
+        self, connection: apsw.Connection, changes: int, query: KeywordQuery, filter: Filter, limit: int
+    ) -> list[Scored]:
+        """Best first, ties by id."""
+        if limit <= 0:
+            return []
         with self._lock:
             then = self._at(connection, changes, filter)
             sql = f"SELECT rowid, {score_sql()} FROM {PRESENT} WHERE {PRESENT} MATCH ?"
             found = first_accepted(query, lambda expression: then.execute(sql, (expression,)).fetchall())
-        passing = set(versions(connection, filter).tolist())
-        scores = {seq: score for seq, score in found if seq in passing}
+        seqs = np.array([seq for seq, _ in found], dtype=np.int64)
+        scores = np.array([score for _, score in found], dtype=np.float64)
+        rows = best(scores, np.isin(seqs, versions(connection, filter)), limit)
         sql = "SELECT m.seq, m.id FROM memories m WHERE m.seq IN (SELECT value FROM json_each(?))"
-        hits = [Scored(id, scores[seq]) for seq, id in connection.execute(sql, (listed(list(scores)),))]
-        return sorted(hits, key=lambda hit: (-hit.score, hit.id))
+        names = dict(connection.execute(sql, (listed(seqs[rows].tolist()),)))
+        hits = [
+            Scored(names[seq], score) for seq, score in zip(seqs[rows].tolist(), scores[rows].tolist(), strict=True)
+        ]
+        return sorted(hits, key=lambda hit: (-hit.score, hit.id))[:limit]
 
     def close(self) -> None:
         with self._lock:

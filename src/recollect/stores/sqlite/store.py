@@ -219,15 +219,15 @@ class SqliteStore:
     def search_keywords(self, query: KeywordQuery, filter: Filter, limit: int) -> Scores:
         with self._connections.read() as connection:
             if filter.known_at is not None:
-                return self._search_past(connection, query, filter)[:limit]
+                return self._search_past(connection, query, filter, limit)
             terms = keywords.plain_terms(connection, query) if self._postings_pay(connection) else None
             if terms is None:
                 return keywords.search(connection, query, filter, limit)
             return keywords.search_postings(connection, self._mirror.with_impact(connection), terms, filter, limit)
 
-    def _search_past(self, connection: apsw.Connection, query: KeywordQuery, filter: Filter) -> Scores:
+    def _search_past(self, connection: apsw.Connection, query: KeywordQuery, filter: Filter, limit: int) -> Scores:
         past = Past() if self._connections.in_transaction else self._past
-        return past.search(connection, counters.state(connection).changes, query, filter)
+        return past.search(connection, counters.state(connection).changes, query, filter, limit)
 
     def _postings_pay(self, connection: apsw.Connection) -> bool:
         if self._connections.in_transaction:
