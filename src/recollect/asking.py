@@ -5,9 +5,10 @@ from typing import Any, TypedDict
 
 from recollect.clock import Moment, to_us
 from recollect.errors import InvalidInput, did_you_mean
-from recollect.model import Draft, Filter, Vector
+from recollect.model import KINDS, PRIORITIES, TIERS, Draft, Filter, Vector
 
 MOST_A_CALLER_MAY_TRUST = 0.70
+ENUMERATED = {"kinds": KINDS, "tiers": TIERS, "priorities": PRIORITIES}
 TIMES = ("created_at", "valid_from", "valid_to", "expires_at", "archived_at")
 
 
@@ -79,7 +80,7 @@ def filter_of(now: int, where: Mapping[str, Any]) -> Filter:
     fields: dict[str, Any] = {"now": now}
     for name in ("tags", "kinds", "tiers", "priorities", "threads", "sources"):
         if name in given:
-            fields[name] = words(given[name], name)
+            fields[name] = _listed(words(given[name], name), name)
     if "tags" in fields:
         fields["tags"] = tuple(tag.strip().lower() for tag in fields["tags"])
     for name in ("since", "until", "as_of", "known_at"):
@@ -90,6 +91,17 @@ def filter_of(now: int, where: Mapping[str, Any]) -> Filter:
     if given.get("include_reflections") is False:
         fields["without_kinds"] = ("reflection",)
     return Filter(**fields, **{name: given[name] for name in ("min_trust", "everything") if name in given})
+
+
+def _listed(given: tuple[str, ...], name: str) -> tuple[str, ...]:
+    """Refuses what no memory can ever be, rather than find nothing."""
+    valid = ENUMERATED.get(name, given)
+    for word in given:
+        if word not in valid:
+            raise InvalidInput(
+                f"no memory can be of {name} {word!r:.80}; one of {', '.join(valid)}.{did_you_mean(word, valid)}"
+            )
+    return given
 
 
 def words(given: Iterable[str], name: str) -> tuple[str, ...]:

@@ -78,14 +78,20 @@ def main(args: list[str] | None = None) -> None:
         sys.exit(1)
 
 
-def _root(
-    version: Annotated[bool, typer.Option("--version", is_eager=True, help="Print the version and exit.")] = False,
-) -> None:
-    if version:
+def _print_version(asked: bool) -> None:
+    if asked:
         from recollect import __version__
 
         typer.echo(f"recollect {__version__}")
         raise typer.Exit
+
+
+def _root(
+    version: Annotated[
+        bool, typer.Option("--version", is_eager=True, callback=_print_version, help="Print the version and exit.")
+    ] = False,
+) -> None:
+    """Holds the options that stand before a command."""
 
 
 def _exists(row: Row) -> bool:

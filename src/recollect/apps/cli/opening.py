@@ -46,17 +46,19 @@ def reading(common: Common, models: Models | None = None) -> "Iterator[Memory]":
         yield memory
 
 
-def _opened(settings: Settings, **choices: Any) -> "Memory":
+def _opened(settings: Settings, *, read_only: bool = False) -> "Memory":
     import recollect
+    from recollect.models.pinned import DEFAULT_EMBEDDER, DEFAULT_RERANKER
     from recollect.settings import open_options
 
+    # Named outright: these settings hold what the call said, and "default" would let the environment decide again.
     return recollect.open(
         settings.store,
-        embedder=settings.embedder,
-        reranker=settings.reranker,
+        embedder=DEFAULT_EMBEDDER if settings.embedder == "default" else settings.embedder,
+        reranker=DEFAULT_RERANKER if settings.reranker == "default" else settings.reranker,
         recipe=settings.recipe,
         models=open_options(settings, Fetching()),
-        **choices,
+        read_only=read_only,
     )
 
 
