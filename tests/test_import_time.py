@@ -1,0 +1,48 @@
+"""What is loaded when: starting must cost next to nothing, so heavy modules wait for their first use."""
+
+import subprocess
+import sys
+
+import pytest
+
+HEAVY = (
+    "apsw",
+    "asyncio",
+    "httpx",
+    "mcp",
+    "numpy",
+    "onnxruntime",
+    "pydantic",
+    "starlette",
+    "tokenizers",
+    "torch",
+    "uvicorn",
+)
+MODELS = ("httpx", "mcp", "onnxruntime", "starlette", "tokenizers", "torch", "transformers", "uvicorn")
+
+
+def loaded(code: str, heavy: tuple[str, ...]) -> list[str]:
+    """Which heavy modules are loaded after this code ran in a process of its own."""
+    seen = f"print(*(m for m in {heavy!r} if m in sys.modules), file=sys.stderr)"
+    script = f"import sys\ntry:\n    {code}\nexcept SystemExit:\n    pass\n{seen}"
+    ran = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=120)
+    assert ran.returncode == 0, ran.stderr
+    return ran.stderr.splitlines()[-1].split()
+
+
+def test_importing_recollect_loads_nothing_heavy():
+    assert loaded("import recollect", (*HEAVY, "platformdirs", "rich", "typer")) == []
+
+
+@pytest.mark.parametrize("option", ["--help", "--version"])
+def test_help_loads_nothing_heavy(option):
+    assert loaded(f"from recollect.apps.cli import main; main([{option!r}])", HEAVY) == []
+
+
+def test_a_memory_without_models_loads_none():
+    code = "import recollect; m = recollect.open(':memory:', embedder=None); m.remember('x'); m.recall('x'); m.close()"
+    assert loaded(code, MODELS) == []
+
+
+def test_settings_need_no_engine():
+    assert loaded("from recollect.settings import load; load()", HEAVY) == []
