@@ -5,6 +5,7 @@ recency 2^(−age / 7 d) since the last activity (an update or a recall); span (
 confirmation corroborations / 5, at most 1; confidence itself, .5 when unknown; frequency recalls / 10, at most 1.
 """
 
+import json
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -12,6 +13,7 @@ from dataclasses import dataclass
 from recollect.clock import DAY
 from recollect.model import Record
 from recollect.reflect.model import Consolidation
+from recollect.stores.base import Store
 
 WEIGHTS = {"recency": 0.25, "span": 0.20, "confirmation": 0.20, "confidence": 0.15, "frequency": 0.20}
 HALF_LIFE = 7 * DAY
@@ -20,6 +22,7 @@ FULL_CONFIRMATION = 5
 FULL_FREQUENCY = 10
 UNKNOWN_CONFIDENCE = 0.5
 TOP = "P1"
+RAISED = "reflect.raised"  # who was raised to P1 and from where, so that it can be lowered again
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +54,12 @@ def standing(record: Record, corroborations: int, now: int) -> Standing:
 
 def _share(value: int, full: int) -> float:
     return min(1.0, max(0.0, value / full))
+
+
+def raised(store: Store) -> dict[str, str]:
+    """Memories that were promoted, with the priority they had before."""
+    noted: dict[str, str] = json.loads(store.setting(RAISED) or "{}")
+    return noted
 
 
 def promotions(

@@ -15,8 +15,6 @@ from recollect.reflect.observations import Observations, observe
 from recollect.reflect.planning import Plan, plan
 from recollect.stores.base import JournalEntry, Store
 
-PROMOTED = "reflect.promoted"  # who was raised to P1 and from where, so that it can be lowered again
-
 
 def reflect(
     store: Store,
@@ -55,9 +53,8 @@ class _Run:
             fresh = [r for r in self.store.get(chosen).values() if r.priority != promotion.TOP]
             self.store.amend({record.id: {"priority": promotion.TOP} for record in fresh}, self.now)
             self.store.log([self._entry("promote", r.id, _priority(r.priority), _priority("P1")) for r in fresh])
-            before: dict[str, str] = json.loads(self.store.setting(PROMOTED) or "{}")
-            before |= {record.id: record.priority for record in fresh}
-            self.store.set_setting(PROMOTED, json.dumps(before, sort_keys=True))
+            noted = promotion.raised(self.store) | {record.id: record.priority for record in fresh}
+            self.store.set_setting(promotion.RAISED, json.dumps(noted, sort_keys=True))
         return [record.id for record in fresh]
 
     def consolidate(self, seen: Observations, progress: Progress, chat: Chat | None) -> Reflected:

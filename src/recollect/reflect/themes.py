@@ -102,3 +102,8 @@ def draft(theme: Theme, records: Mapping[str, Record], vector: Vector, said: str
         trust=min(record.trust for record in members),
         vector=vector,
     )
+
+
+def as_written(id: str, members: Sequence[str]) -> Record:
+    """A reflection of these members without its words, for writing it anew."""
+    return Record(id=id, text=content(Theme(id, tuple(members), (), 0.0)), kind=REFLECTION)

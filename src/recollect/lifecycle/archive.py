@@ -1,0 +1,45 @@
+"""Archive and restore: out of sight without being lost."""
+
+from collections.abc import Sequence
+
+from recollect.errors import NotFound
+from recollect.lifecycle import journal
+from recollect.lifecycle.journal import Action
+from recollect.lifecycle.tiers import TIME_TO_LIVE
+from recollect.model import Record
+from recollect.stores.base import Store
+
+
+def archive(store: Store, ids: Sequence[str], now: int) -> list[str]:
+    """Hides memories from every search; returns the ids that were not archived before."""
+    records = [record for record in present(store, ids) if record.archived_at is None]
+    actions = [Action("archive", r.id, {"archived_at": None}, {"archived_at": now}, "asked for") for r in records]
+    return [action.id for action in journal.amend(store, actions, now, journal.new_batch("archive", now))]
+
+
+def restore(store: Store, ids: Sequence[str], now: int) -> list[str]:
+    """Brings archived and expired memories back, short-lived ones for the time of their tier; returns the ids that changed."""
+    actions = [restored(record, now) for record in present(store, ids)]
+    done = [action for action in actions if action is not None]
+    return [action.id for action in journal.amend(store, done, now, journal.new_batch("restore", now))]
+
+
+def restored(record: Record, now: int) -> Action | None:
+    """What brings a memory back into sight, or None if it is there."""
+    before: dict[str, object] = {}
+    after: dict[str, object] = {}
+    if record.archived_at is not None:
+        before["archived_at"], after["archived_at"] = record.archived_at, None
+    if record.expires_at is not None and record.expires_at <= now:
+        life = TIME_TO_LIVE.get(record.tier)
+        before["expires_at"], after["expires_at"] = record.expires_at, None if life is None else now + life
+    return Action("restore", record.id, before, after, "asked for") if after else None
+
+
+def present(store: Store, ids: Sequence[str]) -> list[Record]:
+    """The memories of these ids, or NotFound."""
+    found = store.get(ids)
+    for id in ids:
+        if id not in found:
+            raise NotFound(f"there is no memory {id!r}; `recollect list` shows the ids")
+    return list(found.values())

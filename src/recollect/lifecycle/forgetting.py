@@ -1,0 +1,32 @@
+"""Forgetting for good: a memory, and everything that was derived from it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from recollect.reflect.rebuilding import derived_from, rebuild
+from recollect.stores.base import Store
+
+
+@dataclass(frozen=True, slots=True)
+class Forgotten:
+    """What went, and which reflections were written anew without it."""
+
+    ids: tuple[str, ...]
+    reflections: tuple[str, ...] = ()
+    rebuilt: tuple[str, ...] = ()
+    log_cleared: bool = True
+
+
+def forget(store: Store, ids: Sequence[str], now: int) -> Forgotten:
+    """Removes memories and rebuilds the reflections they were part of, in one transaction, then clears the log."""
+    with store.transaction():
+        derived = derived_from(store, ids, now)
+        gone = store.forget([*ids, *(record.id for record in derived)])
+        rebuilt = rebuild(store, derived, now)
+    went = set(gone)
+    return Forgotten(
+        ids=tuple(id for id in dict.fromkeys(ids) if id in went),
+        reflections=tuple(record.id for record in derived),
+        rebuilt=tuple(rebuilt),
+        log_cleared=store.scrub() if gone else True,
+    )

@@ -1,0 +1,47 @@
+"""The journal: what was done to memories on its own account, and how to undo it."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from recollect.ids import IdSource
+from recollect.stores.base import JournalEntry, Store
+
+
+@dataclass(frozen=True, slots=True)
+class Action:
+    """One thing done, or in a dry run to be done: fields of standing before and after, and why."""
+
+    action: str
+    id: str
+    before: Mapping[str, Any]
+    after: Mapping[str, Any]
+    why: str = ""
+
+
+def new_batch(verb: str, now: int) -> str:
+    """A name for what is done, and undone, together."""
+    return f"{verb}-{IdSource().take(1, now)[0]}"
+
+
+def log(store: Store, actions: Iterable[Action], now: int, batch: str) -> None:
+    """Writes actions down."""
+    store.log([JournalEntry(0, a.action, a.id, a.before, a.after, now, batch) for a in actions])
+
+
+def amend(store: Store, actions: Sequence[Action], now: int, batch: str) -> list[Action]:
+    """Does and logs changes of standing, in one transaction; a memory that was changed or forgotten meanwhile is passed over."""
+    with store.transaction():
+        found = store.get(list({action.id for action in actions}))
+        done: list[Action] = []
+        changes: dict[str, dict[str, Any]] = {}
+        for action in actions:
+            record = found.get(action.id)
+            sofar = changes.get(action.id, {})
+            if record is not None and all(sofar.get(n, getattr(record, n)) == v for n, v in action.before.items()):
+                changes[action.id] = {**sofar, **action.after}
+                done.append(action)
+        if changes:
+            store.amend(changes, now)
+            log(store, done, now, batch)
+    return done

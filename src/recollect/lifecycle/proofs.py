@@ -1,0 +1,175 @@
+"""Proof that something is gone: every leg and index is asked for it, and the live files are read byte by byte."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from recollect.drafts import canonical_json
+from recollect.lifecycle.sameness import holding
+from recollect.lifecycle.scanning import SHORTEST, found_in
+from recollect.model import Filter, Record, Vector
+from recollect.pipeline import members
+from recollect.query.keywords import segment
+from recollect.reflect.model import REFLECTION
+from recollect.reflect.observations import pages
+from recollect.stores.base import Store
+
+RUN = 24  # bytes of text looked for at once
+_NUMBERS = 8  # of a vector looked for at once, from its beginning, middle and end
+_ALL = 1_000_000
+_DEEP = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Search:
+    """How often one leg or index was asked, and what it still held of the forgotten."""
+
+    where: str
+    asked: int
+    found: int
+
+
+@dataclass(frozen=True, slots=True)
+class Scan:
+    """A live file that was read, and how many traces stood in it."""
+
+    file: str
+    bytes: int
+    traces: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Evidence:
+    """What is about to be forgotten, kept only until the proof is done."""
+
+    versions: Mapping[str, Sequence[Record]]
+    vectors: Mapping[str, Vector]
+
+    @property
+    def ids(self) -> frozenset[str]:
+        return frozenset(self.versions)
+
+    def records(self) -> Iterator[Record]:
+        """Every version of every memory."""
+        for versions in self.versions.values():
+            yield from versions
+
+
+def gather(store: Store, ids: Sequence[str]) -> Evidence:
+    """Reads what there is of these memories, before it goes."""
+    there = list(store.get(ids))
+    return Evidence({id: store.history(id) for id in there}, store.vectors(there))
+
+
+# -- the indexes
+
+
+def search(store: Store, evidence: Evidence, now: int) -> Iterator[Search]:
+    """Asks every leg and index for what was forgotten."""
+    ids, anything = evidence.ids, Filter(now=now, everything=True)
+    texts = list(evidence.records())
+    yield Search("memories", len(ids), len(store.get(sorted(ids))))
+    yield Search("history", len(ids), sum(len(store.history(id)) for id in sorted(ids)))
+    yield Search("keyword leg", len(texts), sum(_by_words(store, record, anything, ids) for record in texts))
+    vectors = evidence.vectors.values()
+    yield Search(
+        "vector leg", len(vectors), sum(_among(store.search_vectors(v, anything, _DEEP), ids) for v in vectors)
+    )
+    yield Search("dates leg", len(texts), sum(_by_date(store, record, anything, ids) for record in texts))
+    yield Search("graph leg", len(ids), len(store.edges(sorted(ids), anything, _ALL)))
+    yield Search("links", 1, sum(edge.from_id in ids or edge.to_id in ids for edge in store.export_edges()))
+    reflections = list(pages(store, replace(anything, kinds=(REFLECTION,))))
+    yield Search("reflections", len(reflections), sum(bool(ids.intersection(members(r))) for r in reflections))
+    yield Search("judgements", 1, sum(judgement.memory_id in ids for judgement in store.judgements()))
+    told = [entry for entry in store.journal(None, _ALL) if entry.memory_id in ids]
+    yield Search("journal", 1, sum(bool(entry.before or entry.after) for entry in told))
+    yield Search("indexes against text", 1, len(store.check()))
+
+
+def _by_words(store: Store, record: Record, anything: Filter, ids: frozenset[str]) -> int:
+    query = holding(record.text)
+    now = _among(store.search_keywords(query, anything, _DEEP), ids)
+    then = replace(anything, known_at=record.recorded_at)
+    return now + _among(store.search_keywords(query, then, _DEEP), ids)
+
+
+def _by_date(store: Store, record: Record, anything: Filter, ids: frozenset[str]) -> int:
+    return _among(store.recent(replace(anything, since=record.date, until=record.date + 1), _ALL), ids)
+
+
+def _among(hits: Sequence[object], ids: frozenset[str]) -> int:
+    return sum(getattr(hit, "id", None) in ids for hit in hits)
+
+
+# -- the files
+
+
+def scan(store: Store, evidence: Evidence) -> tuple[list[Scan], int]:
+    """Reads the live files for traces; also returns how many texts are too short to be told from chance."""
+    needles, too_short = _needles(evidence)
+    files = live_files(store)
+    found = {file: found_in(file, needles) for file in files}
+    traces = _not_shared(store, set().union(*found.values()) if found else set())
+    return [Scan(file.name, file.stat().st_size, len(found[file] & traces)) for file in files], too_short
+
+
+def live_files(store: Store) -> list[Path]:
+    """The file of a store, its logs and whatever lies beside it under its name; none for a store on a server or in memory."""
+    path = getattr(store, "path", None)
+    if path is None or not Path(path).is_file():
+        return []
+    file = Path(path)
+    return sorted(other for other in file.parent.iterdir() if other.name.startswith(file.name) and other.is_file())
+
+
+def _needles(evidence: Evidence) -> tuple[set[bytes], int]:
+    needles: set[bytes] = set()
+    too_short = 0
+    for text in dict.fromkeys(text for record in evidence.records() for text in said(record)):
+        runs = runs_of(text)
+        needles.update(runs)
+        too_short += not runs
+    for vector in evidence.vectors.values():
+        middle = len(vector) // 2
+        parts = (vector[:_NUMBERS], vector[middle : middle + _NUMBERS], vector[-_NUMBERS:])
+        needles.update(run for part in parts if len(run := part.astype("<f4").tobytes()) >= SHORTEST)
+    return needles, too_short
+
+
+def said(record: Record) -> Iterator[str]:
+    """Every text of a version that lies in the file, as it is and as it is indexed."""
+    for text in (record.text, record.essence or "", " ".join(record.tags)):
+        if text:
+            yield text
+            if segment(text) != text:
+                yield segment(text)
+    if record.metadata:
+        yield canonical_json(record.metadata)
+
+
+def runs_of(text: str) -> list[bytes]:
+    """A text cut into runs of 24 bytes, the last one overlapping; none if it has less than 8."""
+    data = text.encode()
+    if len(data) < SHORTEST:
+        return []
+    starts = [*range(0, len(data) - RUN, RUN), max(0, len(data) - RUN)]
+    return [data[start : start + RUN] for start in starts]
+
+
+def _not_shared(store: Store, found: set[bytes]) -> set[bytes]:
+    """Of the runs found, those that no memory of the store accounts for."""
+    left = set(found)
+    if not left:
+        return left
+    records = list(store.export_records())
+    for record in records:
+        whole = b"\0".join(text.encode() for text in said(record))
+        left = {run for run in left if run not in whole}
+    for vector in _vectors(store, [record.id for record in records]) if left else ():
+        left = {run for run in left if run not in vector}
+    return left
+
+
+def _vectors(store: Store, ids: Sequence[str]) -> Iterator[bytes]:
+    for start in range(0, len(ids), 1000):
+        yield from (vector.astype("<f4").tobytes() for vector in store.vectors(ids[start : start + 1000]).values())

@@ -1,0 +1,68 @@
+"""Looking for bytes in files: thousands of needles in one pass."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+SHORTEST = 8  # bytes; anything shorter stands in every file by chance
+_WINDOW = 1 << 24
+_SLOTS = 20  # bits of the table that says which four bytes may begin a needle
+_MIX = np.uint32(2654435761)
+
+
+def found_in(path: Path, needles: Iterable[bytes]) -> set[bytes]:
+    """The needles that stand in a file; each must be of 8 bytes at least."""
+    wanted = sorted(set(needles))
+    if not wanted or not path.exists():
+        return set()
+    begun = _Beginnings(wanted)
+    longest = max(map(len, wanted))
+    found: set[bytes] = set()
+    for window in _windows(path, longest):
+        for place, beginning in begun.places(window):
+            found.update(needle for needle in begun.needles[beginning] if window.startswith(needle, place))
+    return found
+
+
+def _windows(path: Path, overlap: int) -> Iterator[bytes]:
+    with path.open("rb") as file:
+        rest = b""
+        while part := file.read(_WINDOW):
+            yield rest + part
+            rest = (rest + part)[-(overlap - 1) :]
+
+
+class _Beginnings:
+    """The first eight bytes of every needle, in two sieves: a table over four bytes, then the exact eight."""
+
+    def __init__(self, needles: Sequence[bytes]) -> None:
+        self.needles: dict[int, list[bytes]] = {}
+        for needle in needles:
+            self.needles.setdefault(int.from_bytes(needle[:SHORTEST], "little"), []).append(needle)
+        self._exact = np.array(sorted(self.needles), dtype=np.uint64)
+        self._table = np.zeros(1 << _SLOTS, dtype=bool)
+        self._table[_slot((self._exact & np.uint64(0xFFFFFFFF)).astype(np.uint32))] = True
+
+    def places(self, window: bytes) -> Iterator[tuple[int, int]]:
+        """Where a needle may begin, with its first eight bytes as a number."""
+        data = np.frombuffer(window, dtype=np.uint8)
+        last = len(window) - SHORTEST
+        for shift in range(4):
+            count = (len(window) - shift) // 4
+            if count <= 0:
+                continue
+            fours = np.frombuffer(window, dtype="<u4", offset=shift, count=count)
+            maybe = np.flatnonzero(self._table[_slot(fours)]) * 4 + shift
+            maybe = maybe[maybe <= last]
+            if not len(maybe):
+                continue
+            eights = data[maybe[:, None] + np.arange(SHORTEST)].copy().view("<u8")[:, 0]
+            at = np.searchsorted(self._exact, eights).clip(max=len(self._exact) - 1)
+            hits = self._exact[at] == eights
+            yield from zip(maybe[hits].tolist(), eights[hits].tolist(), strict=True)
+
+
+def _slot(fours: NDArray[np.uint32]) -> NDArray[np.uint32]:
+    return (fours * _MIX) >> np.uint32(32 - _SLOTS)

@@ -1,0 +1,159 @@
+"""Tidying: what time and use make of memories, as a list of actions that can be looked at, done, and undone."""
+
+import json
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from recollect.clock import iso
+from recollect.lifecycle import confidence, journal
+from recollect.lifecycle.corroboration import gain
+from recollect.lifecycle.journal import Action
+from recollect.lifecycle.sameness import first, sameness
+from recollect.lifecycle.tiers import risen
+from recollect.model import Edge, Filter, Record
+from recollect.reflect.model import REFLECTION
+from recollect.reflect.observations import CORROBORATES, pages
+from recollect.reflect.promotion import RAISED, TOP, raised, standing
+from recollect.stores.base import Store
+
+DEMOTE_BELOW = 0.5  # well under the .7 that promotes, so that nothing swings to and fro
+DECAYED_UNTIL = "tidy.decayed_until"
+
+
+@dataclass(frozen=True, slots=True)
+class Tidied:
+    """What was done, or would be in a dry run; `batch` undoes it."""
+
+    actions: tuple[Action, ...]
+    batch: str | None
+    dry_run: bool
+
+
+def tidy(store: Store, now: int, dry_run: bool = True) -> Tidied:
+    """Archives what has expired, links and confirms what was said again, lets confidence decay, and moves tiers and priorities."""
+    plan = _Plan(store, now)
+    actions = plan.actions()
+    if dry_run:
+        return Tidied(tuple(actions), None, True)
+    batch = journal.new_batch("tidy", now)
+    with store.transaction():
+        done = _link(store, actions, now, batch)
+        done += journal.amend(store, [action for action in actions if action.action not in _NOT_STANDING], now, batch)
+        _note(store, done, plan, now, batch)
+    return Tidied(tuple(done), batch, False)
+
+
+_NOT_STANDING = ("corroborate",)
+
+
+class _Plan:
+    """Looks through a store once; later steps see what earlier ones would change."""
+
+    def __init__(self, store: Store, now: int) -> None:
+        self.now = now
+        self.decayed_until = None if (until := store.setting(DECAYED_UNTIL)) is None else int(until)
+        self._raised = raised(store)
+        everyone = pages(store, Filter(now=now, without_kinds=(REFLECTION,), everything=True))
+        self._records = {record.id: record for record in everyone if record.archived_at is None}
+        self._heard: dict[str, list[int]] = defaultdict(list)
+        self._repeating: dict[str, str] = {}
+        for edge in store.export_edges():
+            if edge.kind == CORROBORATES:
+                self._heard[edge.to_id].append(edge.created_at)
+                self._repeating[edge.from_id] = edge.to_id
+
+    def actions(self) -> list[Action]:
+        """Everything there is to do, in order."""
+        found: list[Action] = []
+        for step in (self._expired, self._corroborated, self._decayed, self._risen, self._demoted):
+            for action in step():
+                found.append(action)
+                self._see(action)
+        return found
+
+    def _see(self, action: Action) -> None:
+        if action.action not in _NOT_STANDING:
+            self._records[action.id] = replace(self._records[action.id], **action.after)
+
+    def _alive(self) -> list[Record]:
+        """Records in order of id, without those that just were archived."""
+        return [r for _, r in sorted(self._records.items()) if r.archived_at is None]
+
+    def _expired(self) -> Iterator[Action]:
+        for record in self._alive():
+            if record.expires_at is not None and record.expires_at <= self.now:
+                why = f"expired at {iso(record.expires_at)}"
+                yield Action("expire", record.id, {"archived_at": None}, {"archived_at": self.now}, why)
+
+    def _corroborated(self) -> Iterator[Action]:
+        """Repetitions that nobody linked when they were written, as in an import."""
+        alike: dict[str, list[Record]] = defaultdict(list)
+        for record in self._alive():
+            key = sameness(record.text)
+            if key is not None:
+                alike[key].append(record)
+        for group in alike.values():
+            oldest = first(group)
+            fresh = [r for r in group if r.id != oldest.id and r.id not in self._repeating]
+            for record in fresh:
+                yield Action("corroborate", record.id, {}, {CORROBORATES: oldest.id}, f"says the same as {oldest.id}")
+            when = [record.recorded_at for record in fresh]
+            action = gain(self._records[oldest.id], self._heard[oldest.id], when)
+            self._heard[oldest.id] += when
+            if action is not None:
+                yield action
+
+    def _decayed(self) -> Iterator[Action]:
+        for record in self._alive():
+            if record.confidence is None:
+                continue
+            since = max([record.recorded_at, *self._heard.get(record.id, ())])
+            left = confidence.decayed(record.confidence, since, self.decayed_until, self.now)
+            if left != record.confidence:
+                why = f"not heard again since {iso(since)}"
+                yield Action("decay", record.id, {"confidence": record.confidence}, {"confidence": left}, why)
+
+    def _risen(self) -> Iterator[Action]:
+        for record in self._alive():
+            after = risen(record, self.now)
+            if after is not None:
+                before = {"tier": record.tier, "expires_at": record.expires_at}
+                yield Action("rise", record.id, before, after, f"recalled {record.access_count} times")
+
+    def _demoted(self) -> Iterator[Action]:
+        for id, former in sorted(self._raised.items()):
+            record = self._records.get(id)
+            if record is None or record.priority != TOP:
+                continue
+            score = standing(record, len(self._heard.get(id, ())), self.now).score
+            if score <= DEMOTE_BELOW:
+                yield Action("demote", id, {"priority": TOP}, {"priority": former}, f"its score fell to {score:.2f}")
+
+
+def _link(store: Store, actions: list[Action], now: int, batch: str) -> list[Action]:
+    """Writes the corroborations, dated when they were said."""
+    pairs = {action.id: action for action in actions if action.action == "corroborate"}
+    there = store.get([*pairs, *(action.after[CORROBORATES] for action in pairs.values())])
+    done = [a for id, a in pairs.items() if id in there and a.after[CORROBORATES] in there]
+    edges = [
+        Edge(from_id=a.id, to_id=a.after[CORROBORATES], kind=CORROBORATES, created_at=there[a.id].recorded_at)
+        for a in done
+    ]
+    if edges:
+        store.link(edges, now)
+        journal.log(store, done, now, batch)
+    return done
+
+
+def _note(store: Store, done: list[Action], plan: _Plan, now: int, batch: str) -> None:
+    """Keeps until when confidence has decayed, and who is no longer raised."""
+    if plan.decayed_until is None or now > plan.decayed_until:
+        store.set_setting(DECAYED_UNTIL, str(now))
+        if any(action.action == "decay" for action in done):
+            mark = Action("decayed-until", "", {"until": plan.decayed_until}, {"until": now})
+            journal.log(store, [mark], now, batch)
+    lowered = {action.id for action in done if action.action == "demote"}
+    if lowered:
+        kept = {id: former for id, former in raised(store).items() if id not in lowered}
+        store.set_setting(RAISED, json.dumps(kept, sort_keys=True))

@@ -1,0 +1,134 @@
+"""Undoing a batch of the journal, newest action first; what was changed since is left alone and told."""
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from recollect.errors import NotFound
+from recollect.lifecycle.corroboration import CONTESTED
+from recollect.lifecycle.tidying import DECAYED_UNTIL
+from recollect.model import Record
+from recollect.reflect.observations import CORROBORATES
+from recollect.reflect.promotion import RAISED, raised
+from recollect.reflect.rebuilding import rebuild
+from recollect.reflect.themes import as_written
+from recollect.stores.base import STANDING, JournalEntry, Store
+
+_ALL = 10_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Undone:
+    """What undoing a batch came to: memories brought back to what they were, and those left alone with the reason."""
+
+    batch: str
+    undone: tuple[str, ...]
+    skipped: Mapping[str, str]
+
+
+def undo(store: Store, batch: str | None, now: int) -> Undone:
+    """Undoes a batch, the last one if none is named."""
+    with store.transaction():
+        chosen = _last(store) if batch is None else batch
+        entries = store.journal(chosen, _ALL)
+        if not entries:
+            raise NotFound(f"the journal has no batch {chosen!r}; `recollect undo --list` shows what there is")
+        done: list[JournalEntry] = []
+        skipped: dict[str, str] = {}
+        for entry in entries:
+            reason = "was undone already" if entry.undone_at is not None else _undo(store, entry, now)
+            if reason is None:
+                done.append(entry)
+            elif entry.memory_id:
+                skipped[entry.memory_id] = reason
+        store.mark_undone([entry.id for entry in done], now)
+    return Undone(chosen, tuple(dict.fromkeys(e.memory_id for e in done if e.memory_id)), skipped)
+
+
+def _last(store: Store) -> str:
+    for entry in store.journal(None, _ALL):
+        if entry.undone_at is None:
+            return entry.batch
+    raise NotFound("the journal holds nothing that could be undone")
+
+
+def _undo(store: Store, entry: JournalEntry, now: int) -> str | None:
+    """Takes back one action; returns why it cannot."""
+    if not entry.before and not entry.after:  # forgetting a memory empties its entries
+        return "was forgotten"
+    special = _SPECIAL.get(entry.action)
+    if special is not None:
+        return special(store, entry, now)
+    if not entry.before or not set(entry.before) <= set(STANDING):
+        return f"a {entry.action} cannot be undone"
+    record = store.get([entry.memory_id]).get(entry.memory_id)
+    reason = _changed_since(record, entry.after)
+    if reason is None:
+        store.amend({entry.memory_id: entry.before}, now)
+        _note_priority(store, entry)
+    return reason
+
+
+def _changed_since(record: Record | None, after: Mapping[str, object]) -> str | None:
+    if record is None:
+        return "was forgotten"
+    other = [name for name, value in after.items() if getattr(record, name) != value]
+    return f"was changed since: {', '.join(other)}" if other else None
+
+
+def _note_priority(store: Store, entry: JournalEntry) -> None:
+    """Keeps in mind who stands at P1 by promotion."""
+    if entry.action not in ("promote", "demote"):
+        return
+    noted = raised(store)
+    if entry.action == "promote":
+        noted.pop(entry.memory_id, None)
+    else:
+        noted[entry.memory_id] = str(entry.after["priority"])
+    store.set_setting(RAISED, json.dumps(noted, sort_keys=True))
+
+
+def _unlink(store: Store, entry: JournalEntry, now: int) -> str | None:
+    gone = store.unlink(entry.memory_id, str(entry.after[CORROBORATES]), CORROBORATES)
+    return None if gone else "the link is gone already"
+
+
+def _uncontest(store: Store, entry: JournalEntry, now: int) -> str | None:
+    after = dict(entry.after)
+    other = str(after.pop(CONTESTED))
+    record = store.get([entry.memory_id]).get(entry.memory_id)
+    reason = _changed_since(record, after)
+    if reason is None:
+        store.unlink(entry.memory_id, other, CONTESTED)
+        if entry.before:
+            store.update(entry.memory_id, entry.before, now)
+    return reason
+
+
+def _unreflect(store: Store, entry: JournalEntry, now: int) -> str | None:
+    return None if store.forget([entry.memory_id]) else "was forgotten"
+
+
+def _reflect_again(store: Store, entry: JournalEntry, now: int) -> str | None:
+    if not entry.before.get("members"):
+        return "was forgotten"
+    return (
+        None if rebuild(store, [as_written(entry.memory_id, entry.before["members"])], now) else "its members changed"
+    )
+
+
+def _decay_clock(store: Store, entry: JournalEntry, now: int) -> str | None:
+    if store.setting(DECAYED_UNTIL) != str(entry.after["until"]):
+        return "confidence has decayed further since"
+    before = entry.before["until"]
+    store.set_setting(DECAYED_UNTIL, None if before is None else str(before))
+    return None
+
+
+_SPECIAL: dict[str, Callable[[Store, JournalEntry, int], str | None]] = {
+    "corroborate": _unlink,
+    "contest": _uncontest,
+    "reflect": _unreflect,
+    "unreflect": _reflect_again,
+    "decayed-until": _decay_clock,
+}

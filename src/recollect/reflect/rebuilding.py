@@ -1,0 +1,64 @@
+"""Reflections after some of their members are gone: written anew without them, or not at all."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from recollect.model import Draft, Edge, Filter, Record
+from recollect.pipeline import members
+from recollect.reflect import themes
+from recollect.reflect.model import CONSOLIDATED, PUBLISHED, REFLECTION, Theme
+from recollect.reflect.observations import keywords
+from recollect.reflect.phrases import Lexicon, key_phrases
+from recollect.stores.base import Store
+
+_ALL = 1_000_000
+
+
+def derived_from(store: Store, ids: Sequence[str], now: int) -> list[Record]:
+    """The reflections that were made from any of these memories."""
+    edges = store.edges(ids, Filter(now=now, everything=True), _ALL, sequence=False)
+    found = {e.from_id for id, its in edges.items() for e in its if e.kind == CONSOLIDATED and e.to_id == id}
+    return [record for record in store.get(sorted(found - set(ids))).values() if record.kind == REFLECTION]
+
+
+def rebuild(store: Store, old: Sequence[Record], now: int) -> list[str]:
+    """Writes reflections anew from the members that are left; inside the caller's transaction, after the old ones are gone."""
+    left = {record.id: members(record) for record in old}
+    records = store.get(sorted({id for its in left.values() for id in its}))
+    vectors = store.vectors(list(records))
+    drafts: dict[str, Draft] = {}
+    for reflection in old:
+        its = sorted(id for id in left[reflection.id] if id in vectors)
+        theme = _theme(its, keywords_of(reflection), records)
+        matrix = np.stack([vectors[id] for id in its]) if its else np.zeros((0, 1), dtype=np.float32)
+        if theme is not None and themes.refusal([records[id] for id in its], matrix, PUBLISHED) is None:
+            drafts[theme.id] = themes.draft(theme, records, themes.centre(matrix))
+    there = store.get(list(drafts))
+    fresh = [draft for id, draft in drafts.items() if id not in there]
+    written = store.add(fresh, now, store.embedding_space())
+    edges = [
+        Edge(from_id=record.id, to_id=id, kind=CONSOLIDATED, created_at=now)
+        for record in written
+        for id in members(record)
+    ]
+    if edges:
+        store.link(edges, now)
+    return [record.id for record in written]
+
+
+def keywords_of(reflection: Record) -> tuple[str, ...]:
+    """Its keywords; none for a reflection that was written by hand."""
+    return keywords(reflection) if members(reflection) else ()
+
+
+def _theme(its: Sequence[str], said: Sequence[str], records: dict[str, Record]) -> Theme | None:
+    """The words that still hold for what is left; nothing only a forgotten memory said may survive in them."""
+    if len(its) < PUBLISHED.smallest:
+        return None
+    texts = [" ".join(records[id].text.lower().split()) for id in its]
+    kept = tuple(word for word in said if sum(word.lower() in text for text in texts) >= 2)
+    if not kept:
+        lexicon = Lexicon.of((id, records[id].text) for id in its)
+        kept = key_phrases(lexicon, [its], PUBLISHED.keywords)[0]
+    return Theme(themes.identity(its), tuple(its), kept, 0.0) if kept else None
