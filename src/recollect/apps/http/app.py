@@ -10,7 +10,6 @@ from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import Mount
 
 from recollect.apps.http.api import Api, Site
 from recollect.apps.http.guard import Doorkeeper, Doors, Hosts
@@ -98,11 +97,11 @@ def build(served: Served) -> Server:
         spaces.close()
 
     app = Starlette(
-        routes=[Mount("/", app=Api(site))],
         middleware=[Middleware(Doorkeeper, doors=doors)],
         exception_handlers={Exception: _crashed},
         lifespan=lifespan,
     )
+    app.router.default = Api(site)  # it has a table of its own: paths are taken apart before they are decoded
     return Server(app, logins, spaces, served.tokens)
 
 

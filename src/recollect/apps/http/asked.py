@@ -188,15 +188,15 @@ class Changes(Asked):
     """What is to be different about a memory; null empties a field that may be empty."""
 
     id: Word
-    text: str | None = None
+    text: str = Field(default_factory=str)
     essence: str | None = None
-    kind: Word | None = None
-    tier: Word | None = None
-    priority: Word | None = None
+    kind: Word = Field(default_factory=str)
+    tier: Word = Field(default_factory=str)
+    priority: Word = Field(default_factory=str)
     importance: Fraction | None = None
-    confidence: Fraction | None = None
-    tags: Words | None = None
-    metadata: dict[str, Any] | None = None
+    confidence: Fraction = Field(default_factory=float)
+    tags: Words = Field(default_factory=list)
+    metadata: dict[str, Any] = Field(default_factory=dict)
     thread: Word | None = None
     position: Whole | None = None
     valid_from: Time | None = None
@@ -205,7 +205,7 @@ class Changes(Asked):
     archived_at: Time | None = None
     cycle: Whole | None = None
     source: Word | None = None
-    trust: Fraction | None = None
+    trust: Fraction = Field(default_factory=float)
 
 
 class Ids(Asked):
