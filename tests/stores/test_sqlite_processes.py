@@ -86,6 +86,21 @@ def test_reembedding_goes_on_after_kill_9(tmp_path: Path) -> None:
         assert store.check() == []
 
 
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
+def test_a_forked_child_is_told_to_open_its_own(tmp_path: Path) -> None:
+    script = (
+        "import os, sys; from recollect.errors import StoreError; from recollect.stores.sqlite import SqliteStore\n"
+        "store = SqliteStore(sys.argv[1])\n"
+        "if os.fork() == 0:\n"
+        "    try: store.state()\n"
+        "    except StoreError as error: os._exit(7 if 'forked' in str(error) else 1)\n"
+        "    os._exit(1)\n"
+        "assert os.waitstatus_to_exitcode(os.wait()[1]) == 7\n"
+        "store.set_setting('still', 'fine'); store.close()"
+    )
+    subprocess.run([sys.executable, "-c", script, str(tmp_path / "memory.db")], check=True)
+
+
 @pytest.mark.slow
 def test_four_write_while_four_search(tmp_path: Path) -> None:
     path = str(tmp_path / "memory.db")

@@ -175,7 +175,10 @@ class Store(Protocol):
         ...
 
     def between(self, pairs: Sequence[tuple[str, str]], filter: Filter, most: int) -> Counts:
-        """For each pair of memories of one thread, how many that pass `filter` (without `filter.ids`) lie between, at most `most`."""
+        """For each pair of memories of one thread, the earlier first, how many that pass `filter` lie between.
+
+        Counted without `filter.ids` and up to `most`, which also stands for two that are not in one thread, or gone.
+        """
         ...
 
     def export_edges(self) -> Iterator[Edge]:

@@ -186,7 +186,7 @@ def extended(buffer: NDArray[Any], size: int, tail: NDArray[Any]) -> NDArray[Any
     """The buffer with a tail behind its first `size` entries, in place while there is room."""
     needed = size + len(tail)
     if needed > len(buffer):
-        roomier = np.zeros((max(needed, 2 * len(buffer)), *buffer.shape[1:]), dtype=buffer.dtype)
+        roomier = np.zeros((max(needed, len(buffer) * 3 // 2), *buffer.shape[1:]), dtype=buffer.dtype)
         roomier[:size] = buffer[:size]
         buffer = roomier
     buffer[size:needed] = tail

@@ -1,5 +1,6 @@
 """Connections to one file: one that writes, behind a lock, and as many that read as there are readers at once."""
 
+import os
 import threading
 import time
 from collections.abc import Iterator
@@ -26,6 +27,7 @@ class Connections:
         self._owner: int | None = None
         self._idle: list[apsw.Connection] = []
         self._closed = False
+        self._process = os.getpid()
         with _translated(path):
             self._writer = open_first(path, read_only, self._patience)
 
@@ -159,6 +161,8 @@ class Connections:
     def _check_open(self) -> None:
         if self._closed:
             raise StoreError(f"{self.path} is closed; open it again")
+        if self._process != os.getpid():
+            raise StoreError(f"{self.path} was opened before this process was forked; open it again here")
 
 
 @contextmanager

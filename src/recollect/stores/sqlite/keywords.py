@@ -66,12 +66,10 @@ def frequencies(connection: apsw.Connection, words: Sequence[str]) -> tuple[int,
     """How many present memories there are, and in how many of them each word stands."""
     total = int(connection.execute("SELECT count(*) FROM memories WHERE retired_at IS NULL").get)
     connection.execute(f"CREATE VIRTUAL TABLE IF NOT EXISTS temp.terms USING fts5vocab(main, {PRESENT}, row)")
-    found = {}
-    for word in words:
-        spelt = tokens(connection, segment(word))
-        counts = [connection.execute("SELECT doc FROM temp.terms WHERE term = ?", (t.decode(),)).get for t in spelt]
-        found[word] = min((count or 0 for count in counts), default=0)
-    return total, found
+    sql = "SELECT doc FROM temp.terms WHERE term = CAST(? AS TEXT)"
+    spelt = {word: tokens(connection, segment(word)) for word in words}
+    counts = {term: connection.execute(sql, (term,)).get or 0 for terms in spelt.values() for term in terms}
+    return total, {word: min((counts[term] for term in terms), default=0) for word, terms in spelt.items()}
 
 
 def score_sql() -> str:

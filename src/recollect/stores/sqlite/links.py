@@ -123,13 +123,13 @@ def between(connection: apsw.Connection, pairs: Sequence[tuple[str, str]], filte
     passing = clause(replace(filter, ids=None), "n")
     first, last = (clause(Filter(now=filter.now, known_at=filter.known_at, everything=True), end) for end in "ab")
     sql = (
-        "SELECT (SELECT count(*) FROM (SELECT 1 FROM memories n WHERE n.thread = a.thread "
-        "AND (n.position, n.id) > (a.position, a.id) AND (n.position, n.id) < (b.position, b.id) "
-        f"AND {passing.sql} LIMIT ?)) FROM json_each(?) j "
-        f"CROSS JOIN memories a ON a.id = j.value ->> 0 AND {first.sql} "
-        f"CROSS JOIN memories b ON b.id = j.value ->> 1 AND {last.sql} ORDER BY j.key"
+        "SELECT CASE WHEN a.thread = b.thread THEN (SELECT count(*) FROM (SELECT 1 FROM memories n "
+        "WHERE n.thread = a.thread AND (n.position, n.id) > (a.position, a.id) AND (n.position, n.id) < (b.position, b.id) "
+        f"AND {passing.sql} LIMIT ?)) ELSE ? END FROM json_each(?) j "
+        f"LEFT JOIN memories a ON a.id = j.value ->> 0 AND {first.sql} "
+        f"LEFT JOIN memories b ON b.id = j.value ->> 1 AND {last.sql} ORDER BY j.key"
     )
-    bindings = (*passing.bindings, most, json.dumps(list(pairs)), *first.bindings, *last.bindings)
+    bindings = (*passing.bindings, most, most, json.dumps(list(pairs)), *first.bindings, *last.bindings)
     return [count for (count,) in connection.execute(sql, bindings)]
 
 

@@ -23,6 +23,7 @@ _ROUNDING = 2.0**-24  # relative error of one float32 operation
 _LENGTH_ERROR = 2e-6  # how far a stored vector's length may be from 1, twice
 _BLOCK = 24  # rows scored at once; larger blocks are handed back to the system after each search and faulted in again
 _CHUNK = 4096  # vectors read at once
+_LEAST_ROOM = 1024
 _FEW = 8  # below one row in so many, gathering them is cheaper than multiplying all
 
 
@@ -73,7 +74,9 @@ def _cosines(rows: Vector, target: Floats) -> Floats:
 def load(connection: apsw.Connection, generation: Generation, catalogue: Catalogue) -> Matrix:
     """Reads every live vector of the catalogue's rows."""
     dimensions = generation.space.dimensions
-    rows = np.zeros((catalogue.size, dimensions), dtype=STORED)
+    # Room for the next writes: memory that is not written to yet costs nothing, moving all rows does.
+    room = max(_LEAST_ROOM, catalogue.size // 4)
+    rows = np.zeros((catalogue.size + room, dimensions), dtype=STORED)
     filled = np.zeros(catalogue.size, dtype=np.bool_)
     stored = connection.execute("SELECT seq, vector FROM vectors WHERE generation = ?", (generation.number,))
     while chunk := list(islice(stored, _CHUNK)):

@@ -44,6 +44,7 @@ from recollect.stores.sqlite.mirror import Mirror, View
 from recollect.stores.sqlite.past import Past
 
 BUSY_TIMEOUT_S = 30.0
+WORDS_KEPT = 10_000  # whose frequencies are remembered until the store changes
 
 
 class SqliteStore:
@@ -207,12 +208,13 @@ class SqliteStore:
             if self._connections.in_transaction:
                 return keywords.frequencies(connection, words)
             changes = counters.state(connection).changes
-            if self._frequencies[0] != changes:
+            if self._frequencies[0] != changes or len(self._frequencies[2]) > WORDS_KEPT:
                 self._frequencies = (changes, *keywords.frequencies(connection, ()))
             _, total, known = self._frequencies
             unknown = [word for word in words if word not in known]
-            known |= keywords.frequencies(connection, unknown)[1] if unknown else {}
-            return total, known
+            if unknown:
+                known |= keywords.frequencies(connection, unknown)[1]
+            return total, {word: known[word] for word in words}
 
     # -- search
 

@@ -113,3 +113,14 @@ class LinkLaws:
         assert ids(list(store.get([a.id, c.id]).values())) == [a.id, c.id]
         assert _ends(store, a.id) == [("b again", "next", 1.0)]
         assert _ends(store, c.id) == [("b again", "next", 1.0)]
+
+    def test_how_many_lie_between(self, store: Store) -> None:
+        a, b, c, d, e = put(store, "a", "b", "c", "d", "e", thread="t")
+        (other,) = put(store, "elsewhere", thread="u")
+        pairs = [(a.id, b.id), (a.id, c.id), (a.id, e.id), (a.id, other.id), (a.id, "nobody"), (d.id, e.id)]
+        assert store.between(pairs, Filter(now=NOW), 9) == [0, 1, 3, 9, 9, 0]
+        assert store.between(pairs, Filter(now=NOW), 2) == [0, 1, 2, 2, 2, 0]
+        store.amend({c.id: {"archived_at": NOW}}, NOW)
+        assert store.between([(a.id, d.id), (a.id, e.id)], Filter(now=NOW).only([a.id]), 9) == [1, 2]
+        assert store.between([(a.id, d.id)], Filter(now=NOW, everything=True), 9) == [2]
+        assert store.between([], Filter(now=NOW), 9) == []

@@ -81,6 +81,14 @@ class SearchLaws:
         record = put_one(store, "a cat")
         assert ids(by_keyword(store, "cat " + "nonsense word " * 70_000)) == [record.id]
 
+    def test_frequencies_are_those_of_the_present_index(self, store: Store) -> None:
+        a, b, c = put(store, "grey cats", "a cat, a cat", "dogs", tags=("running",))
+        assert store.frequencies(["Cat", "run", "bird", "…"]) == (3, {"Cat": 2, "run": 3, "bird": 0, "…": 0})
+        store.update(a.id, {"text": "birds"}, NOW + 1)
+        store.forget([c.id])
+        assert store.frequencies(["cat", "bird", "dog"]) == (2, {"cat": 1, "bird": 1, "dog": 0})
+        assert store.get([b.id])
+
     def test_ties_go_by_id(self, store: Store) -> None:
         records = put(store, *["the same text"] * 7)
         for found in (by_keyword(store, "same text", limit=5), by_vector(store, "same text", limit=5)):
