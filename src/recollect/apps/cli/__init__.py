@@ -59,8 +59,10 @@ def build() -> typer.Typer:
         part = getattr(import_module(module), attribute)
         if isinstance(part, typer.Typer):
             app.add_typer(part, name=row.name or None, rich_help_panel=row.panel)
-        else:
-            app.command(row.name, rich_help_panel=row.panel)(part)
+        else:  # in an app of its own, so that help keeps the order of the rows
+            alone = typer.Typer()
+            alone.command(row.name, rich_help_panel=row.panel)(part)
+            app.add_typer(alone)
     return app
 
 
