@@ -15,6 +15,16 @@ from recollect.clock import Clock, Moment, system_clock, to_us
 from recollect.embedders.base import validate_vectors
 from recollect.embedding import Embedding
 from recollect.errors import InvalidInput, NotFound
+from recollect.lifecycle.archive import archive, restore
+from recollect.lifecycle.auditing import AuditReport, audit
+from recollect.lifecycle.corroboration import contest
+from recollect.lifecycle.forgetting import forget
+from recollect.lifecycle.receipts import Receipt, forget_verified
+from recollect.lifecycle.redacting import Redacted, redact
+from recollect.lifecycle.remembering import remember
+from recollect.lifecycle.tidying import Tidied, tidy
+from recollect.lifecycle.tiers import touch
+from recollect.lifecycle.undoing import Undone, undo
 from recollect.llm import Chat
 from recollect.model import Edge, Record, Vector
 from recollect.pipeline import Engine, Notes, gather, search
@@ -23,6 +33,10 @@ from recollect.query.tags import Vocabulary
 from recollect.ranking import Gathered
 from recollect.recipe_files import resolve
 from recollect.recipes import Recipe
+from recollect.reflect.model import Reflected
+from recollect.reflect.rebuilding import renew
+from recollect.reflect.run import reflect
+from recollect.reflect.searching import reflections_only
 from recollect.rerankers.base import Reranker
 from recollect.stores.base import STANDING, VERSIONED, Judgement, Problem, Store
 from recollect.trace import Recall
@@ -91,7 +105,7 @@ class Memory:
         filled, space, failure = self._embedding.fill(drafts)
         if failure is not None:
             self._warn(f"stored without vectors, found by keyword: {failure}")
-        records = self.store.add(filled, self.clock(), space)
+        records = remember(self.store, filled, space, self.clock())
         self.flush()
         return records
 
@@ -115,7 +129,15 @@ class Memory:
 
     def forget(self, *ids: str) -> list[str]:
         """Removes memories for good, with everything derived from them; returns the ids that existed."""
-        return self.store.forget(list(ids))
+        return list(forget(self.store, ids, self.clock()).ids)
+
+    def forget_verified(self, *ids: str) -> Receipt:
+        """The same, then proves it: every leg and index is asked, the live files are read, and a receipt is returned."""
+        return forget_verified(self.store, ids, self.clock())
+
+    def contest(self, new_id: str, old_id: str, close: bool = False) -> Edge:
+        """Marks that a newer memory contradicts an older one; both stand, unless `close` ends the older one's validity."""
+        return contest(self.store, new_id, old_id, self.clock(), close)
 
     def link(
         self,
@@ -181,6 +203,10 @@ class Memory:
         """The keyword leg alone, with its whole query syntax."""
         return self.recall(text, limit=limit, recipe="keyword", **where)
 
+    def search_reflections(self, text: str, *, limit: int = 10, recency: float = 0.0) -> Recall:
+        """Themes alone, by cosine; `recency` (0.1, say) blends in how fresh they are."""
+        return self.recall(text, limit=limit, recipe=reflections_only(recency))
+
     def get(self, id: str, known_at: Moment | None = None) -> Record:
         """One memory as it stands, or as the store knew it."""
         found = self.store.get([id], None if known_at is None else to_us(known_at))
@@ -231,7 +257,39 @@ class Memory:
 
     def reembed(self, progress: Progress | None = None) -> int:
         """Embeds everything anew with the embedder in use, then switches to it atomically."""
-        return self._embedding.reembed(progress)
+        done = self._embedding.reembed(progress)
+        renew(self.store, self.clock())
+        return done
+
+    def reflect(self, dry_run: bool = False, progress: Progress | None = None) -> Reflected:
+        """Consolidates: promotes what has proved itself, links nearest neighbours, and writes a reflection on every theme."""
+        self.flush()
+        return reflect(self.store, self.clock(), dry_run=dry_run, progress=progress, chat=self.chat)
+
+    def tidy(self, dry_run: bool = True) -> Tidied:
+        """Archives what expired, confirms what was said again, lets confidence decay, moves tiers and priorities."""
+        self.flush()
+        return tidy(self.store, self.clock(), dry_run)
+
+    def undo(self, batch: str | None = None) -> Undone:
+        """Takes back a batch of the journal, the last one if none is named."""
+        return undo(self.store, batch, self.clock())
+
+    def archive(self, *ids: str) -> Sequence[str]:
+        """Hides memories from every search; `everything=True` still finds them."""
+        return archive(self.store, ids, self.clock())
+
+    def restore(self, *ids: str) -> Sequence[str]:
+        """Brings archived and expired memories back."""
+        return restore(self.store, ids, self.clock())
+
+    def audit(self) -> AuditReport:
+        """Looks for duplicates, stale facts, memories never recalled, likely secrets and orphans."""
+        return audit(self.store, self.clock())
+
+    def redact(self, *ids: str) -> Redacted:
+        """Takes likely secrets out of these memories, or of all, in every version and index."""
+        return redact(self.store, ids or None, self.clock(), self._embedding.fill)
 
     def check(self) -> Sequence[Problem]:
         """Compares every index with the text."""
@@ -246,7 +304,7 @@ class Memory:
         with self._lock:
             accesses, self._accesses = self._accesses, Counter()
         if accesses:
-            self.store.touch(accesses, self.clock())
+            touch(self.store, accesses, self.clock())
 
     # -- inside --------------------------------------------------------------------------------------------------------------------
 

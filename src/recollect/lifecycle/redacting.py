@@ -8,15 +8,16 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
+from recollect.errors import RecollectError
 from recollect.lifecycle import journal
 from recollect.lifecycle.auditing import audit
 from recollect.lifecycle.journal import Action
 from recollect.lifecycle.secrets import redacted, redacted_json
-from recollect.model import Draft, Edge, Filter, Record, Vector
+from recollect.model import Draft, Edge, Filter, Record
 from recollect.reflect.rebuilding import derived_from, rebuild
 from recollect.stores.base import EmbeddingSpace, Store
 
-Embed = Callable[[Sequence[str]], tuple[list[Vector] | None, EmbeddingSpace | None]]
+Fill = Callable[[Sequence[Draft]], tuple[list[Draft], EmbeddingSpace | None, RecollectError | None]]
 _ALL = 1_000_000
 _OF_A_DRAFT = [field.name for field in fields(Draft) if field.name != "vector"]
 
@@ -29,7 +30,7 @@ class Redacted:
     log_cleared: bool = True
 
 
-def redact(store: Store, ids: Sequence[str] | None, now: int, embed: Embed) -> Redacted:
+def redact(store: Store, ids: Sequence[str] | None, now: int, fill: Fill) -> Redacted:
     """Takes likely secrets out of these memories, or out of all; a memory without any is not touched."""
     chosen = list(ids) if ids is not None else list(dict.fromkeys(f.id for f in audit(store, now).secrets))
     before = {id: store.history(id) for id in chosen}
@@ -40,14 +41,11 @@ def redact(store: Store, ids: Sequence[str] | None, now: int, embed: Embed) -> R
     if not dirty:
         return Redacted(())
     present = {id: after[id][-1] for id in dirty}
-    vectors, space = embed([record.text for record in present.values()])
+    drafts, space, _ = fill([_draft(record) for record in present.values()])
     with store.transaction():
         edges = _edges(store, dirty, now)
         derived = derived_from(store, dirty, now)
         store.forget([*dirty, *(record.id for record in derived)])
-        drafts = [_draft(record) for record in present.values()]
-        if vectors is not None:
-            drafts = [replace(draft, vector=vector) for draft, vector in zip(drafts, vectors, strict=True)]
         store.add(drafts, now, space)
         store.restore_versions([record for id in dirty for record in after[id][:-1]])
         gone = {record.id for record in derived}

@@ -34,7 +34,8 @@ def repeated(store: Store, drafts: Sequence[Draft], now: int) -> dict[int, str]:
     """For each draft, by its place, the id of the oldest memory it repeats, if any."""
     found: dict[int, str] = {}
     for place, draft in enumerate(drafts):
-        key = None if draft.kind == REFLECTION else sameness(draft.text)
+        speaks = draft.kind != REFLECTION and isinstance(draft.text, str)  # the store has yet to check it
+        key = sameness(draft.text) if speaks else None
         if key is None:
             continue
         hits = store.search_keywords(holding(draft.text), Filter(now=now, without_kinds=(REFLECTION,)), _LOOKED_AT)

@@ -25,7 +25,7 @@ class Secret:
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """What a kind of secret looks like; group `s` is the secret itself where the pattern holds more, `check` refuses look-alikes."""
+    """What a kind of secret looks like; group `s` is the secret where the pattern holds more, `check` refuses look-alikes."""
 
     what: str
     pattern: re.Pattern[str]
@@ -102,19 +102,25 @@ def _is_card(number: str) -> bool:
 def _is_given(value: str) -> bool:
     """A password somebody wrote down, not a placeholder for one."""
     bare = value.strip("\"'").lower()
-    return (
-        len(bare) >= 4
-        and bare not in _PLACEHOLDERS
-        and not bare.startswith(("<", "${", "{{", "[redacted", "***", "%("))
-    )
+    return len(bare) >= 4 and bare not in _PLACEHOLDERS.split() and not bare.startswith(_TEMPLATES)
+
+
+def _is_told(value: str) -> bool:
+    """The same in prose, where it must not be a plain word: "the password is wrong"."""
+    return _is_given(value) and not value.strip("\"'.!?").isalpha()
 
 
 _ENOUGH_BITS = 3.5
-_PLACEHOLDERS = frozenset(
-    ("password", "passwort", "secret", "token", "none", "null", "true", "false", "changeme", "example", "your_password", "xxxx", "required", "string")
-)  # fmt: skip
+_TEMPLATES = ("<", "${", "{{", "[redacted", "***", "%(")
+_PLACEHOLDERS = "password secret token none null true false changeme example xxxx required string"
 _EDGE = r"(?<![A-Za-z0-9_])"
 _END = r"(?![A-Za-z0-9_])"
+_KEY = r"[A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?"
+_NAMED = (
+    r"(?:[a-z0-9]{1,30}[_-])?(?:password|passwd|passphrase|passcode|pwd|secret|api[_-]?key|access[_-]?key|auth[_-]?token|"
+    r"access[_-]?token|client[_-]?secret|private[_-]?key)"
+)
+_VALUE = r"\"[^\"\n]{4,200}\"|'[^'\n]{4,200}'|[^\s,;\"']{4,200}"
 
 
 def _shape(what: str, pattern: str, check: Callable[[str], bool] | None = None, flags: int = 0) -> Shape:
@@ -122,10 +128,7 @@ def _shape(what: str, pattern: str, check: Callable[[str], bool] | None = None, 
 
 
 SHAPES: tuple[Shape, ...] = (
-    _shape(
-        "private key",
-        r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----[^-]{0,20000}(?:-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----)?",
-    ),
+    _shape("private key", rf"-----BEGIN {_KEY}-----[^-]{{0,20000}}(?:-----END {_KEY}-----)?"),
     _shape("JSON web token", _EDGE + r"eyJ[A-Za-z0-9_-]{8,4000}\.eyJ[A-Za-z0-9_-]{8,8000}\.[A-Za-z0-9_-]{8,4000}"),
     _shape("AWS access key", _EDGE + r"(?:AKIA|ASIA|ABIA|ACCA)[A-Z2-7]{16}" + _END),
     _shape("GitHub token", _EDGE + r"(?:gh[pousr]_[A-Za-z0-9]{36,255}|github_pat_[A-Za-z0-9_]{36,255})" + _END),
@@ -146,12 +149,9 @@ SHAPES: tuple[Shape, ...] = (
     _shape(
         "password in a URL", r"[a-z][a-z0-9+.-]{1,20}://[^\s/:@]{1,100}:(?P<s>[^\s/:@]{1,200})@", flags=re.IGNORECASE
     ),
+    _shape("password", rf"\b{_NAMED}[\"']?\s{{0,3}}=\s{{0,3}}(?P<s>{_VALUE})", _is_given, re.IGNORECASE),
     _shape(
-        "password",
-        r"\b(?:[a-z0-9]{1,30}[_-])?(?:password|passwd|passphrase|passcode|pwd|secret|api[_-]?key|access[_-]?key|auth[_-]?token|access[_-]?token|client[_-]?secret|"
-        r"private[_-]?key)[\"']?\s{0,3}(?:[:=]|\bis\b)\s{0,3}(?P<s>\"[^\"\n]{4,200}\"|'[^'\n]{4,200}'|[^\s,;\"']{4,200})",
-        _is_given,
-        re.IGNORECASE,
+        "password", rf"\b{_NAMED}[\"']?(?:\s{{0,3}}:|\s{{1,3}}is\b)\s{{0,3}}(?P<s>{_VALUE})", _is_told, re.IGNORECASE
     ),
     _shape("bearer token", r"\bbearer\s{1,3}(?P<s>[A-Za-z0-9._~+/-]{16,2000}=*)", flags=re.IGNORECASE),
     _shape("card number", r"(?<![\d.-])[2-6]\d(?:[ -]?\d){11,17}(?![\d-])", _is_card),

@@ -27,7 +27,7 @@ RISES = {"working": Rise("episodic", 3), "episodic": Rise("semantic", 10)}
 
 def with_expiry(draft: Draft, now: int) -> Draft:
     """The draft, expiring as its tier does unless the caller said when."""
-    life = TIME_TO_LIVE.get(draft.tier)
+    life = TIME_TO_LIVE.get(draft.tier) if isinstance(draft.tier, str) else None  # the store has yet to check it
     return draft if life is None or draft.expires_at is not None else replace(draft, expires_at=now + life)
 
 

@@ -17,6 +17,7 @@ Term = tuple[str, ...]
 
 SUPPORT = 0.20  # a key phrase stands in this share of the members, and in two at least
 COMMON = 0.10  # and in no more than this share of all other memories, or two of them
+HALF = 2 / 3  # of the memories that hold a word, for a phrase to stand for it
 _SHORTEST = 3
 _WORD = re.compile(r"[^\W_]+(?:-[^\W_]+)*")
 # Words of talk: they fill a conversation and name nothing in it.
@@ -111,9 +112,17 @@ def _ranked(count: _Count, lexicon: Lexicon, often: Counter[Term], holding: Coun
     elsewhere = max(2, COMMON * others)
     average = lexicon.total / max(len(lexicon.words), 1) * count.members
     telling = [term for term in count.supported if holding[term] - count.holding[term] <= elsewhere]
+    telling = _without_halves(telling, count.holding)
     weights = {term: count.often[term] * math.log1p(average / often[term]) for term in telling}
     best = sorted(weights, key=lambda term: (-weights[term], term))
     return tuple(_spelling(count.spelled[term]) for term in _without_parts(best))
+
+
+def _without_halves(terms: Sequence[Term], holding: Counter[Term]) -> list[Term]:
+    """A word that stands mostly inside one phrase gives way to it."""
+    pairs = [term for term in terms if len(term) == 2]
+    halves = {(word,) for pair in pairs for word in pair if holding[pair] >= HALF * holding[(word,)]}
+    return [term for term in terms if term not in halves]
 
 
 def _without_parts(ranked: Sequence[Term]) -> list[Term]:

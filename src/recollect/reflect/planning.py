@@ -16,7 +16,7 @@ from recollect.reflect.observations import Observations, keywords
 from recollect.reflect.phrases import Lexicon, key_phrases
 
 NO_KEY_PHRASE = "no key phrase"
-_SAME = 1e-6  # per number of a vector; the store's own rounding stays below
+SAME = 1e-6  # per number of a vector; the store's own rounding stays below
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -49,7 +49,7 @@ def plan(seen: Observations, links: Links, written: Mapping[str, Vector], settin
             continue
         theme = Theme(themes.identity(group), group, (), themes.coherence(vectors))
         centre = themes.centre(vectors)
-        if theme.id in written and np.abs(written[theme.id] - centre).max() <= _SAME:
+        if theme.id in written and np.abs(written[theme.id] - centre).max() <= SAME:
             standing.append(_described(theme, keywords(seen.reflections[theme.id])))
         else:
             undescribed.append(theme)

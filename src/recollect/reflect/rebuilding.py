@@ -8,8 +8,9 @@ from recollect.model import Draft, Edge, Filter, Record
 from recollect.pipeline import members
 from recollect.reflect import themes
 from recollect.reflect.model import CONSOLIDATED, PUBLISHED, REFLECTION, Theme
-from recollect.reflect.observations import keywords
+from recollect.reflect.observations import keywords, pages
 from recollect.reflect.phrases import Lexicon, key_phrases
+from recollect.reflect.planning import SAME
 from recollect.stores.base import Store
 
 _ALL = 1_000_000
@@ -45,6 +46,21 @@ def rebuild(store: Store, old: Sequence[Record], now: int) -> list[str]:
     if edges:
         store.link(edges, now)
     return [record.id for record in written]
+
+
+def renew(store: Store, now: int) -> list[str]:
+    """Gives every reflection the mean of its members' vectors, where it has another; for after a change of embedder."""
+    space = store.embedding_space()
+    renewed: list[str] = []
+    for reflection in list(pages(store, Filter(now=now, kinds=(REFLECTION,), everything=True))):
+        found = store.vectors([reflection.id, *members(reflection)])
+        its = [found[id] for id in members(reflection) if id in found]
+        if its and (
+            reflection.id not in found or np.abs(found[reflection.id] - themes.centre(np.stack(its))).max() > SAME
+        ):
+            store.update(reflection.id, {}, now, themes.centre(np.stack(its)), space)
+            renewed.append(reflection.id)
+    return renewed
 
 
 def keywords_of(reflection: Record) -> tuple[str, ...]:

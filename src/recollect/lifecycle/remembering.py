@@ -1,0 +1,37 @@
+"""Writing memories with what their life begins with: an expiry by tier, and the older memories they confirm."""
+
+from collections.abc import Sequence
+
+from recollect.lifecycle import journal
+from recollect.lifecycle.corroboration import MOST_AT_ONCE, confirm
+from recollect.lifecycle.sameness import repeated, sameness
+from recollect.lifecycle.tiers import with_expiry
+from recollect.model import Draft, Record
+from recollect.reflect.model import REFLECTION
+from recollect.stores.base import EmbeddingSpace, Store
+
+
+def remember(store: Store, drafts: Sequence[Draft], space: EmbeddingSpace | None, now: int) -> list[Record]:
+    """Stores drafts in one transaction; in a batch of more than 32, repetitions wait for `tidy`, so that bulk stays fast."""
+    dated = [with_expiry(draft, now) for draft in drafts]
+    if len(dated) > MOST_AT_ONCE:
+        return store.add(dated, now, space)
+    known = repeated(store, dated, now)
+    with store.transaction():
+        records = store.add(dated, now, space)
+        repeats = _within(records) | {records[place].id: old for place, old in known.items()}
+        actions = confirm(store, repeats, now) if repeats else []
+        if actions:
+            journal.log(store, actions, now, journal.new_batch("remember", now))
+    return records
+
+
+def _within(records: Sequence[Record]) -> dict[str, str]:
+    """Memories that repeat an earlier one of the same batch."""
+    first: dict[str, str] = {}
+    repeats: dict[str, str] = {}
+    for record in records:
+        key = None if record.kind == REFLECTION else sameness(record.text)
+        if key is not None and first.setdefault(key, record.id) != record.id:
+            repeats[record.id] = first[key]
+    return repeats
