@@ -6,7 +6,8 @@ Text, names and metadata are plain Unicode without NUL, numbers are finite and i
 import json
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
+from operator import attrgetter
 from typing import Any
 
 from recollect.clock import to_us
@@ -20,9 +21,15 @@ _MAX_NAME = 500  # characters in an id, a thread, a source or a tag
 
 def validate(draft: Draft) -> Draft:
     """The draft as it will be stored, or InvalidInput; the vector is left to the store, which knows its size."""
-    checked = {name: check(getattr(draft, name), name) for name, check in _CHECKS.items()}
-    _check_together(checked)
-    changed = {name: value for name, value in checked.items() if value is not getattr(draft, name)}
+    changed: dict[str, Any] = {}
+    for (name, check), value in zip(_CHECKS.items(), _values(draft), strict=True):
+        if value is not None or name not in _OPTIONAL:
+            checked = check(value, name)
+            if checked is not value:
+                changed[name] = checked
+    check_interval(draft.valid_from, draft.valid_to)
+    if draft.position is not None and draft.thread is None:
+        raise InvalidInput(f"position {draft.position} without a thread; name the thread too")
     return replace(draft, **changed) if changed else draft
 
 
@@ -33,7 +40,10 @@ def validate_changes(changes: Mapping[str, Any], allowed: Sequence[str]) -> dict
             raise InvalidInput(
                 f"cannot change {name!r} here; what can be changed: {', '.join(allowed)}.{did_you_mean(name, allowed)}"
             )
-    return {name: _CHECKS[name](value, name) for name, value in changes.items()}
+    return {
+        name: None if value is None and name in _OPTIONAL else _CHECKS[name](value, name)
+        for name, value in changes.items()
+    }
 
 
 def check_interval(valid_from: int | None, valid_to: int | None) -> None:
@@ -169,39 +179,31 @@ def _one_of(valid: Sequence[str]) -> Callable[[Any, str], str]:
     return check
 
 
-def _optional(check: Callable[[Any, str], Any]) -> Callable[[Any, str], Any]:
-    return lambda value, name: None if value is None else check(value, name)
-
-
-def _check_together(fields: Mapping[str, Any]) -> None:
-    check_interval(fields["valid_from"], fields["valid_to"])
-    if fields["position"] is not None and fields["thread"] is None:
-        raise InvalidInput(f"position {fields['position']} without a thread; name the thread too")
-
-
 _CHECKS: dict[str, Callable[[Any, str], Any]] = {
     "text": check_text,
-    "id": _optional(check_name),
-    "essence": _optional(_check_essence),
+    "id": check_name,
+    "essence": _check_essence,
     "kind": _one_of(KINDS),
     "tier": _one_of(TIERS),
     "priority": _one_of(PRIORITIES),
-    "importance": _optional(check_fraction),
+    "importance": check_fraction,
     "confidence": check_fraction,
     "tags": check_tags,
     "metadata": check_metadata,
-    "thread": _optional(check_name),
-    "position": _optional(check_integer),
-    "created_at": _optional(_check_time),
-    "updated_at": _optional(_check_time),
-    "recorded_at": _optional(_check_time),
-    "valid_from": _optional(_check_time),
-    "valid_to": _optional(_check_time),
-    "expires_at": _optional(_check_time),
-    "archived_at": _optional(_check_time),
-    "cycle": _optional(check_integer),
+    "thread": check_name,
+    "position": check_integer,
+    "created_at": _check_time,
+    "updated_at": _check_time,
+    "recorded_at": _check_time,
+    "valid_from": _check_time,
+    "valid_to": _check_time,
+    "expires_at": _check_time,
+    "archived_at": _check_time,
+    "cycle": check_integer,
     "access_count": _check_count,
-    "last_access": _optional(_check_time),
-    "source": _optional(check_name),
+    "last_access": _check_time,
+    "source": check_name,
     "trust": check_fraction,
 }
+_OPTIONAL = frozenset(field.name for field in fields(Draft) if field.default is None)
+_values = attrgetter(*_CHECKS)
