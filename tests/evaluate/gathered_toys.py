@@ -1,6 +1,6 @@
 """Made-up gatherings: runs, records and links without a store, for tests of replay and tuning."""
 
-from itertools import pairwise
+from itertools import combinations, pairwise
 from random import Random
 
 from recollect.clock import DAY, to_us
@@ -10,6 +10,7 @@ from recollect.model import SEQUENCE, Edge, Filter, Record, Run, Scored
 from recollect.query.parse import Parsing, parse
 from recollect.query.tags import Vocabulary
 from recollect.ranking import Gathered
+from recollect.threads import FAR
 
 NOW = to_us("2026-05-08")
 WORDS = ("boat", "fig", "kite", "train", "door", "cat", "lamp", "rope")
@@ -24,7 +25,7 @@ def run(leg, scores, filled=None):
 def record(name, rng, *, text=None, thread="t", position=0):
     return Record(
         id=name,
-        text=text or f"{rng.choice(['Ada', 'Ben'])}: {name} {rng.choice(WORDS)}",
+        text=text or f"{rng.choice(['Ada', 'Ben'])}: {name} {rng.choice(WORDS)}{rng.choice(['', '?'])}",
         tier=rng.choice(["semantic", "episodic"]),
         priority=rng.choice(["P1", "P2", "P3", "P4"]),
         importance=rng.choice([None, 0.2, 0.9]),
@@ -61,12 +62,15 @@ def messy_case(number, rng):
             edges.setdefault(a, []).append(edge)
             edges.setdefault(b, []).append(edge)
         edges = {name: tuple(its) for name, its in edges.items() if name in kept}
+    gaps = None
+    if rng.random() < 0.8:
+        gaps = {pair: rng.choice([1, FAR]) for pair in combinations(ids, 2) if rng.random() < 0.3}
     text = rng.choice(["what did Ada say about the boat yesterday", "where is the fig #kite", "rope and lamp"])
     query = parse(text, Filter(now=NOW), Parsing(), Vocabulary.of(dict.fromkeys(WORDS, 1)))
     gold = {name: float(rng.randint(1, 3)) for name in rng.sample(ids, k=rng.randint(1, min(3, len(ids))))}
     excluded = frozenset({rng.choice(ids)} - set(gold)) if rng.random() < 0.2 else frozenset()
     question = Question(f"q{number}", f"c{number % 4}", text, gold, excluded=excluded)
-    return Case(question, Gathered(query, tuple(runs), kept, edges))
+    return Case(question, Gathered(query, tuple(runs), kept, edges, gaps))
 
 
 def messy_cases(seed, n=30):

@@ -117,10 +117,10 @@ def test_failures_are_explained_on_request_and_successes_are_not():
     assert [r.why for r in bench(dataset, [OVERLAP], Toy().open).recipes[0].rankings] == ["", ""]
 
 
-def test_an_excluded_document_is_passed_over_and_the_depth_is_kept():
+def test_an_excluded_document_is_passed_over():
     question = replace(DATASET.questions[0], excluded=frozenset({"t1"}))
     dataset = replace(DATASET, corpora=(TALK,), questions=(question,))
-    result = bench(dataset, [OVERLAP], Toy().open, BenchSettings(depth=2))
+    result = bench(dataset, [OVERLAP], Toy().open)
     assert result.recipes[0].rankings[0].ids == ("t3", "t2")
 
 

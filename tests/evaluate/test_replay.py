@@ -76,7 +76,7 @@ def test_every_recipe_is_replayed_in_the_true_order(name, seed):
         {"legs": {"keyword": {"weight": 0.0}}},
         {"legs": {"keyword": {"weight": 0.123}, "vector": {"weight": 0.9}}},
         {"signals": {"neighbours": {"decay": 0.9, "steps": 3, "weight": 0.7}}},
-        {"signals": {"neighbours": {"steps": 1, "max_neighbours": 1}}},
+        {"signals": {"neighbours": {"steps": 1, "reply": 3.0}}},
         {"signals": {"graph": {"how": "add", "weight": 0.4}, "recency": {"how": "blend", "weight": 0.3}}},
         {"signals": {"decay": {"how": "multiply"}, "priority": {"how": "replace"}}},
         {"signals": {"neighbours": False, "voice": False}},
@@ -88,6 +88,14 @@ def test_every_recipe_is_replayed_in_the_true_order(name, seed):
 )
 def test_every_change_of_a_recipe_is_replayed_in_the_true_order(changes):
     _assert_same(messy_cases(7, 40), RECIPES["default"].with_(**changes))
+
+
+def test_neighbours_speak_in_these_cases():
+    """Otherwise the tests above would say nothing about them."""
+    cases = messy_cases(7, 40)
+    spoken = [rank(case.gathered, RECIPES["default"]) for case in cases]
+    lifted = sum(any(c.name == "neighbours" and c.deltas.any() for c in one.ledger.columns) for one in spoken)
+    assert lifted > 20
 
 
 def test_one_replay_serves_many_recipes_without_mixing_them_up():

@@ -22,8 +22,8 @@ def result():
     )
 
 
-def _printed(renderable):
-    console = Console(width=240, record=True, file=None, force_terminal=False, quiet=True)
+def _printed(renderable, width=240):
+    console = Console(width=width, record=True, file=None, force_terminal=False, quiet=True)
     console.quiet = False
     with console.capture() as captured:
         console.print(renderable)
@@ -32,12 +32,16 @@ def _printed(renderable):
 
 def test_the_terminal_shows_every_number_a_reader_needs(result):
     text = _printed(bench_tables(result))
-    for needed in ("n=3", "any@1", "all@5", "recall@10", "mrr", "ndcg@10", "p50 ms", "f00d", "toy-embedder", "10.0"):
+    for needed in ("n = 3", "any@1", "all@5", "recall@10", "mrr", "ndcg@10", "p50 ms", "f00d", "toy-embedder", "10.0"):
         assert needed in text
     assert ".667" in text
     assert "overlap − nothing" in text
     assert "+1.000*" in text
     assert "easy" in text
+
+
+def test_eight_metrics_with_their_intervals_fit_a_page_of_120(result):
+    assert "…" not in _printed(bench_tables(result), 120)
 
 
 def test_what_n_leaves_out_is_one_sentence(result):

@@ -199,9 +199,9 @@ def _slug(name: str) -> str:
 
 def _ask(question: Question, recall: Recall, run: str, settings: BenchSettings) -> Ranking:
     start = settings.timer()
-    answer = recall(question, settings.depth + len(question.excluded))
+    answer = recall(question, settings.depth)
     ms = (settings.timer() - start) * 1000
-    kept = [p for p in zip(answer.ids, answer.scores, strict=True) if p[0] not in question.excluded][: settings.depth]
+    kept = [pair for pair in zip(answer.ids, answer.scores, strict=True) if pair[0] not in question.excluded]
     ids = tuple(document_id for document_id, _ in kept)
     rank = first_rank(question.gold, ids)
     failed = rank is None or rank > GOOD_RANK

@@ -16,7 +16,7 @@ from recollect.evaluate.intervals import Interval
 from recollect.evaluate.metrics import Metric
 from recollect.evaluate.rankings import Ranking
 from recollect.evaluate.scores import Summary
-from recollect.evaluate.svg import Bar, Curve, grouped_bars, horizontal_bars, legend, line_chart
+from recollect.evaluate.svg import Bar, Curve, grouped_bars, horizontal_bars, legend, line_chart, round_up
 from recollect.evaluate.tables import counted
 
 WORST = 10
@@ -33,7 +33,7 @@ _STYLE = """
 body { font: 15px/1.5 system-ui, sans-serif; color: var(--ink); background: var(--paper); margin: 0 auto;
   max-width: 1200px; padding: 1.5rem; }
 h1 { font-size: 1.5rem; margin: 0; } h2 { font-size: 1.1rem; margin: 2rem 0 .5rem; }
-p.note, small { color: var(--faint); }
+p.note, small { color: var(--faint); } p.note { margin: .3rem 0; overflow-wrap: anywhere; }
 .scroll { overflow-x: auto; }
 table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
 th, td { padding: .35rem .6rem; border-bottom: 1px solid var(--rule); text-align: right; white-space: nowrap; }
@@ -130,15 +130,17 @@ def _table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 
 def _overall(result: BenchResult) -> str:
-    heads = ["recipe", *result.recipes[0].overall.means, "p50 ms", "p95 ms", "fingerprints"]
-    return _table(heads, map(_overall_row, result.recipes))
+    rows = [
+        [escape(r.contender.name), *_cells(r.overall), f"{r.p50_ms:.1f}", f"{r.p95_ms:.1f}"] for r in result.recipes
+    ]
+    table = _table(["recipe", *result.recipes[0].overall.means, "p50 ms", "p95 ms"], rows)
+    return table + "".join(_identity(recipe) for recipe in result.recipes)
 
 
-def _overall_row(recipe: RecipeResult) -> list[str]:
+def _identity(recipe: RecipeResult) -> str:
     contender = recipe.contender
-    prints = f"<code>{escape(contender.recipe)}</code><small>{escape(contender.embedder)}</small>"
-    times = [f"{recipe.p50_ms:.1f}", f"{recipe.p95_ms:.1f}"]
-    return [escape(contender.name), *_cells(recipe.overall), *times, prints]
+    prints = f"<code>{escape(contender.recipe)}</code> with <code>{escape(contender.embedder or 'no model')}</code>"
+    return f'<p class="note">{escape(contender.name)}: recipe {prints}</p>'
 
 
 def _cells(summary: Summary) -> list[str]:
@@ -212,7 +214,7 @@ def _latency(result: BenchResult) -> str:
     times = {r.contender.name: np.sort([ranking.ms for ranking in r.rankings]) for r in result.recipes if r.rankings}
     if not times:
         return line_chart([], x_label="ms", y_label="share of questions")
-    end = max(float(np.quantile(values, 0.99)) for values in times.values()) or 1.0
+    end = round_up(max(float(np.quantile(values, 0.99)) for values in times.values()))
     steps = np.linspace(0, end, 101)
     curves = [
         Curve(name, [(float(x), float(np.searchsorted(values, x, side="right") / len(values))) for x in steps])

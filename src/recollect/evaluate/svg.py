@@ -38,7 +38,7 @@ def line_chart(curves: Sequence[Curve], *, x_label: str, y_label: str, y_max: fl
     if not points:
         return _nothing(y_label)
     right = max(x for x, _ in points) or 1.0
-    top = y_max if y_max is not None else _round_up(max(y for _, y in points))
+    top = y_max if y_max is not None else round_up(max(y for _, y in points))
     parts = [*_y_axis(top, y_label), *_x_axis(right, x_label)]
     for number, curve in enumerate(curves):
         path = " ".join(f"{_n(_x(x, right))},{_n(_y(min(y, top), top))}" for x, y in curve.points)
@@ -153,9 +153,9 @@ def _n(value: float) -> str:
     return f"{value:.1f}".rstrip("0").rstrip(".")
 
 
-def _round_up(value: float) -> float:
-    """The next of 1, 2, 5 times a power of ten."""
+def round_up(value: float) -> float:
+    """The next number that is easy to read on an axis."""
     if value <= 0:
         return 1.0
     power = 10.0 ** math.floor(math.log10(value))
-    return next(step * power for step in (1, 2, 5, 10) if value <= step * power * (1 + 1e-9))
+    return next(step * power for step in (1, 1.5, 2, 3, 5, 7.5, 10) if value <= step * power * (1 + 1e-9))

@@ -7,7 +7,7 @@ the answer to the next one. One unmeasured recall for each recipe fills the cach
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import fields, replace
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -182,20 +182,14 @@ def weights_of(recipe: Recipe) -> dict[str, float]:
     for leg in recipe.legs:
         found[f"legs.{leg.name}.weight"] = leg.weight
     for name, value in data["fusion"].items():
-        if _is_number(value) and name != "cut":
-            found[f"fusion.{recipe.fusion.name}.{name}"] = float(value)
-    for term in recipe.signals:
-        own = {field.name for field in fields(term.signal)}  # type: ignore[arg-type]
-        for name, value in data["signals"][term.signal.name].items():
-            if _is_number(value) and (name in ("weight", "base") or name in own):
-                found[f"signals.{term.signal.name}.{name}"] = float(value)
+        if isinstance(value, float):
+            found[f"fusion.{recipe.fusion.name}.{name}"] = value
+    for signal, parameters in data["signals"].items():
+        numbers = {name: value for name, value in parameters.items() if isinstance(value, float)}
+        found |= {f"signals.{signal}.{n}": v for n, v in numbers.items() if n != "base" or v != 0}
     if recipe.reranker is not None:
         found["reranker.weight"] = recipe.reranker.weight
     return found
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 # -- one's own store -------------------------------------------------------------------------------------------------

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 
+from rich import box
 from rich.console import Group
 from rich.table import Table
 from rich.text import Text
@@ -12,10 +13,12 @@ from recollect.evaluate.regress import Move, Regression
 from recollect.evaluate.scores import Summary
 from recollect.evaluate.tune import Tuned
 
+_CAPTION = "mean, and below it the 95 % interval"
+
 
 def bench_tables(result: BenchResult) -> Group:
     """All tables of a result: overall, by category, differences, and what n leaves out."""
-    parts: list[Table | Text] = [_overall(result), _categories(result)]
+    parts: list[Table | Text] = [_overall(result), _categories(result), _identities(result)]
     if result.differences:
         parts.append(_differences(result))
     parts.append(Text(counted(result)))
@@ -32,45 +35,53 @@ def counted(result: BenchResult) -> str:
     return sentence + (f"; noted: {', '.join(notes)}" if notes else "")
 
 
+def _table(title: str, *columns: str, caption: str | None = None) -> Table:
+    """An empty table, narrow enough that eight metrics with their intervals fit a page; the first column is text."""
+    table = Table(title=title, caption=caption, title_justify="left", caption_justify="left")
+    table.box, table.pad_edge, table.padding, table.title_style = box.SIMPLE_HEAD, False, (0, 1, 0, 0), "bold"
+    for place, column in enumerate(columns):
+        table.add_column(column, justify="right" if place else "left", no_wrap=place > 0, min_width=0 if place else 8)
+    return table
+
+
 def _overall(result: BenchResult) -> Table:
-    table = Table(title=f"{result.dataset}  n={result.n}", caption="mean [95 % interval]", title_justify="left")
-    table.add_column("recipe", no_wrap=True)
-    for name in result.recipes[0].overall.means:
-        table.add_column(name, justify="right")
-    table.add_column("p50 ms", justify="right")
-    table.add_column("p95 ms", justify="right")
-    table.add_column("recipe / embedder")
+    metrics = result.recipes[0].overall.means
+    table = _table(f"{result.dataset}, n = {result.n}", "recipe", *metrics, "p50 ms", "p95 ms", caption=_CAPTION)
+    for recipe in result.recipes:
+        cells = [_interval(interval) for interval in recipe.overall.means.values()]
+        table.add_row(Text(recipe.contender.name), *cells, f"{recipe.p50_ms:.1f}", f"{recipe.p95_ms:.1f}")
+    return table
+
+
+def _identities(result: BenchResult) -> Table:
+    """Which formula and which models the numbers belong to."""
+    table = _table("measured", "recipe", "recipe fingerprint", "models")
+    for column in table.columns:
+        column.justify = "left"
     for recipe in result.recipes:
         contender = recipe.contender
-        cells = [_interval(interval) for interval in recipe.overall.means.values()]
-        identity = f"{contender.recipe}\n{contender.embedder}".strip()
-        table.add_row(Text(contender.name), *cells, f"{recipe.p50_ms:.1f}", f"{recipe.p95_ms:.1f}", Text(identity))
+        table.add_row(Text(contender.name), Text(contender.recipe or "–"), Text(contender.embedder or "none"))
     return table
 
 
 def _categories(result: BenchResult) -> Table:
     """Every category, its recipes one below the other; the intervals only where one recipe leaves room for them."""
-    table = Table(title="by category", title_justify="left")
-    table.add_column("category")
-    table.add_column("n", justify="right")
-    table.add_column("recipe")
-    for name in result.recipes[0].overall.means:
-        table.add_column(name, justify="right")
-    shown = _interval if len(result.recipes) == 1 else lambda interval: _short(interval.mean)
+    alone = len(result.recipes) == 1
+    table = _table("by category", "category", "n", *([] if alone else ["recipe"]), *result.recipes[0].overall.means)
+    shown = _interval if alone else lambda interval: _short(interval.mean)
     for category in dict.fromkeys(name for recipe in result.recipes for name in recipe.categories):
         for number, recipe in enumerate(result.recipes):
             summary = recipe.categories[category]
-            heads = (category or "all", str(summary.n)) if number == 0 else ("", "")
+            heads = [category or "all", str(summary.n)] if number == 0 else ["", ""]
+            names = [] if alone else [recipe.contender.name]
             cells = [shown(interval) for interval in summary.means.values()]
-            table.add_row(*map(Text, heads), Text(recipe.contender.name), *cells)
+            table.add_row(*map(Text, (*heads, *names)), *cells)
     return table
 
 
 def _differences(result: BenchResult) -> Table:
-    table = Table(title="paired differences", caption="* = the interval leaves out zero", title_justify="left")
-    table.add_column("recipes")
-    for name in result.differences[0].means:
-        table.add_column(name, justify="right")
+    caption = "the second recipe minus the first, question by question; * = the interval leaves out zero"
+    table = _table("paired differences", "recipes", *result.differences[0].means, caption=caption)
     for difference in result.differences:
         cells = [_difference(interval) for interval in difference.means.values()]
         table.add_row(Text(f"{difference.after} − {difference.before}"), *cells)
@@ -83,11 +94,16 @@ def _interval(interval: Interval) -> str:
 
 def _difference(interval: Interval) -> str:
     sure = "*" if interval.above_zero or interval.below_zero else ""
-    return f"{interval.mean:+.3f}{sure}\n[dim]{interval.low:+.3f} {interval.high:+.3f}[/dim]"
+    return f"{_signed(interval.mean)}{sure}\n[dim]{_signed(interval.low)} {_signed(interval.high)}[/dim]"
+
+
+def _signed(value: float) -> str:
+    return f"{value:+.3f}".replace("0.", ".", 1)
 
 
 def _short(value: float) -> str:
-    return f"{value:.3f}".removeprefix("0")
+    """Four characters, whatever the value."""
+    return "1.00" if value >= 0.9995 else f"{value:.3f}".removeprefix("0")
 
 
 def regression_tables(found: Regression, threshold: float, most: int = 20) -> Group:
@@ -114,9 +130,7 @@ def verdict(found: Regression, threshold: float) -> str:
 
 
 def _moves(title: str, moves: tuple[Move, ...]) -> Table:
-    table = Table(title=title, title_justify="left")
-    for column in ("question", "category", "rank before", "rank after"):
-        table.add_column(column, justify="right" if column.startswith("rank") else "left")
+    table = _table(title, "question", "category", "rank before", "rank after")
     for move in moves:
         table.add_row(Text(move.text or move.question_id), Text(move.category), _rank(move.before), _rank(move.after))
     return table
@@ -133,9 +147,7 @@ def tune_tables(tuned: Tuned) -> Group:
 
 
 def _changes(tuned: Tuned) -> Table:
-    table = Table(title="learned from all questions", title_justify="left")
-    for column in ("setting", tuned.base.name, "learned"):
-        table.add_column(column)
+    table = _table("learned from all questions", "setting", tuned.base.name, "learned")
     for name, (old, new) in tuned.changes.items():
         table.add_row(Text(name), Text(_setting(old)), Text(_setting(new)))
     return table
@@ -149,9 +161,7 @@ def _setting(value: object) -> str:
 
 
 def _folds(tuned: Tuned) -> Table:
-    table = Table(title=f"{tuned.metric.name} on questions held out", title_justify="left")
-    for column in ("fold", "n", "before", "after", "gain"):
-        table.add_column(column, justify="left" if column == "fold" else "right")
+    table = _table(f"{tuned.metric.name} on questions held out", "fold", "n", "before", "after", "gain")
     for number, fold in enumerate(tuned.folds, start=1):
         name = ", ".join(fold.corpora[:3]) + (", …" if len(fold.corpora) > 3 else "")
         cells = (_short(fold.before), _short(fold.after), f"{fold.after - fold.before:+.3f}")
@@ -160,9 +170,7 @@ def _folds(tuned: Tuned) -> Table:
 
 
 def _worth(tuned: Tuned) -> Table:
-    table = Table(title=f"what each weight is worth in {tuned.metric.name}", title_justify="left")
-    for column in ("part", "without it", "worth"):
-        table.add_column(column, justify="left" if column == "part" else "right")
+    table = _table(f"what each weight is worth in {tuned.metric.name}", "part", "without it", "worth")
     for worth in sorted(tuned.worth, key=lambda one: -one.difference.mean):
         table.add_row(Text(worth.part), _short(worth.without), _difference(worth.difference))
     return table
