@@ -74,6 +74,17 @@ def test_vectors_of_a_dropped_generation_leave_the_file(tmp_path: Path) -> None:
         assert OTHER.embed_query(SECRET).tobytes() in _bytes_on_disk(path)
 
 
+def test_forgetting_inside_a_transaction_is_scrubbed_at_its_end(tmp_path: Path) -> None:
+    path = tmp_path / "memory.db"
+    with SqliteStore(path) as store:
+        store.add([Draft(text=SECRET, id="gone"), Draft(text="kept")], NOW)
+        with store.transaction():
+            store.forget(["gone"])
+            assert not store.scrub()
+            assert _traces(path)
+        assert _traces(path) == []
+
+
 def test_scrubbing_says_when_a_reader_is_in_the_way(tmp_path: Path) -> None:
     path = tmp_path / "memory.db"
     with SqliteStore(path, busy_timeout_s=0.05) as store:

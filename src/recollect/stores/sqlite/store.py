@@ -66,6 +66,7 @@ class SqliteStore:
         self._past = Past()
         self._ids = IdSource(entropy)
         self._keyword_searches = 0
+        self._scrub_owed = False
         self._tags: tuple[int, Mapping[str, int]] = (-1, {})
         self._frequencies: tuple[int, int, dict[str, int]] = (-1, 0, {})
 
@@ -96,6 +97,7 @@ class SqliteStore:
         """Makes the writes inside one transaction; reads of the same thread see them, others only after the end."""
         with self._connections.write():
             yield
+        self._scrub_if_owed()
 
     # -- memories
 
@@ -128,13 +130,19 @@ class SqliteStore:
     def forget(self, ids: Sequence[str]) -> Ids:
         with self._connections.write() as connection:
             gone = writing.forget(connection, ids)
-        if gone:
-            self.scrub()
+        self._scrub_owed |= bool(gone)
+        self._scrub_if_owed()
         return gone
 
     def scrub(self) -> bool:
-        """Empties the write-ahead log, where forgotten text may linger; False when others use the file or a transaction is open."""
-        return self._connections.checkpoint()
+        """Empties the write-ahead log, where forgotten text may linger; False when a transaction or another process is in the way."""
+        done = self._connections.checkpoint()
+        self._scrub_owed &= not done
+        return done
+
+    def _scrub_if_owed(self) -> None:
+        if self._scrub_owed and not self._connections.in_transaction:
+            self.scrub()
 
     def get(self, ids: Sequence[str], known_at: int | None = None) -> dict[str, Record]:
         with self._connections.read() as connection:
