@@ -135,7 +135,7 @@ class SqliteStore:
         return gone
 
     def scrub(self) -> bool:
-        """Empties the write-ahead log, where forgotten text may linger; False when a transaction or another process is in the way."""
+        """Empties the write-ahead log, where forgotten text may linger; False when a transaction or a reader is in the way."""
         done = self._connections.checkpoint()
         self._scrub_owed &= not done
         return done
