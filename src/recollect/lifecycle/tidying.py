@@ -38,10 +38,11 @@ def tidy(store: Store, now: int, dry_run: bool = True) -> Tidied:
         return Tidied(tuple(actions), None, True)
     batch = journal.new_batch("tidy", now)
     with store.transaction():
-        done = _link(store, actions, now, batch)
-        done += journal.amend(store, [action for action in actions if action.action not in _NOT_STANDING], now, batch)
-        _note(store, done, plan, now, batch)
-    return Tidied(tuple(done), batch, False)
+        linked = _link(store, actions, now, batch)
+        amended = journal.amend(store, [a for a in actions if a.action not in _NOT_STANDING], now, batch)
+        _note(store, amended, plan, now, batch)
+    really = {id(action) for action in (*linked, *amended)}
+    return Tidied(tuple(action for action in actions if id(action) in really), batch, False)
 
 
 _NOT_STANDING = ("corroborate",)
