@@ -227,6 +227,13 @@ def test_dates_named_in_the_query_find_memories_no_word_matches() -> None:
         assert m.recall("what happened in May 2023?", recipe=only_words).ids == (then.id,)
 
 
+def test_a_time_that_most_memories_share_finds_none_of_them_by_date() -> None:
+    with memory() as m:
+        m.remember_many([f"note {n} written in one go" for n in range(60)])
+        found = m.recall("which note did I write recently")
+        assert ("dates", "most memories are of the time the query names") in found.trace.skipped
+
+
 def test_neighbours_and_links() -> None:
     with memory() as m:
         a, b, c = (m.remember(text, thread="t").id for text in ("one", "two", "three"))

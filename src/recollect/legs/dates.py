@@ -12,7 +12,7 @@ from recollect.stores.base import Store
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Dates:
-    """Nearest to the middle of the window first; skipped when the query names no time."""
+    """Nearest to the middle of the window first; skipped when the query names no time, or one that most memories share."""
 
     name: ClassVar[str] = "dates"
     fills: ClassVar[bool] = False
@@ -24,7 +24,10 @@ class Dates:
         anchor = query.anchor
         if anchor is None:
             return Run(self.name, skipped="the query names no time")
-        dated = store.recent(within(query.filter, anchor), self.limit)
+        window = within(query.filter, anchor)
+        dated = store.recent(window, self.limit)
+        if len(dated) == self.limit and store.count(window) * 2 > store.count(query.filter):
+            return Run(self.name, skipped="most memories are of the time the query names")
         near = [Scored(hit.id, -abs(hit.score - anchor.centre_us) / max(anchor.tolerance_us, 1)) for hit in dated]
         return Run(self.name, tuple(sorted(near, key=lambda hit: (-hit.score, hit.id))))
 
