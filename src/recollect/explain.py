@@ -4,7 +4,7 @@ from dataclasses import replace
 from typing import Any
 
 from recollect.errors import RecollectError
-from recollect.legs import Leg
+from recollect.legs import Leg, deep_enough
 from recollect.model import Run
 from recollect.stores.base import Store
 from recollect.trace import Trace, WhyNot
@@ -38,7 +38,8 @@ def _verdict(id: str, trace: Trace) -> str:
 
 def _legs(id: str, trace: Trace, store: Store) -> tuple[str, ...]:
     ran = {run.leg: run for run in trace.runs}
-    return tuple(_in_leg(id, leg, ran[leg.name], trace, store) for leg in trace.recipe.legs if leg.name in ran)
+    legs = [deep_enough(leg, trace.recipe.selection.limit) for leg in trace.recipe.legs]
+    return tuple(_in_leg(id, leg, ran[leg.name], trace, store) for leg in legs if leg.name in ran)
 
 
 def _in_leg(id: str, leg: Leg, run: Run, trace: Trace, store: Store) -> str:

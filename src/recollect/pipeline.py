@@ -17,7 +17,7 @@ from recollect.cross_encoding import cross_encode
 from recollect.embedders.base import unit
 from recollect.errors import RecollectError
 from recollect.explain import absence
-from recollect.legs import Leg, Recent
+from recollect.legs import Leg, Recent, deep_enough
 from recollect.llm import Chat
 from recollect.model import Filter, Hit, Placing, Record, Run, Scored, Timing, Vector
 from recollect.query.asking import ask
@@ -132,7 +132,7 @@ def _still(hits: Sequence[Scored], records: Mapping[str, Record]) -> tuple[Score
 
 def retrieve(query: Query, recipe: Recipe, engine: Engine, notes: Notes) -> tuple[Query, list[Run]]:
     """Legs that need only the text, and the language model if there is one, work in the pool while the query is embedded here."""
-    legs = [_deep_enough(leg, recipe.selection.limit) for leg in recipe.legs]
+    legs = [deep_enough(leg, recipe.selection.limit) for leg in recipe.legs]
     chat = engine.chat
     asked = chat and ask(query, recipe.parsing, chat, engine.vocabulary(), engine.pool, engine.zone)
     waiting = {leg.name: engine.pool.submit(leg.run, query, engine.store, ()) for leg in legs if leg.stage == "text"}
@@ -146,11 +146,6 @@ def retrieve(query: Query, recipe: Recipe, engine: Engine, notes: Notes) -> tupl
     earlier = [runs[leg.name] for leg in legs if leg.name in runs]
     runs |= _run(legs, "runs", query, engine, notes, earlier)
     return query, [runs[leg.name] for leg in legs]
-
-
-def _deep_enough(leg: Leg, limit: int) -> Leg:
-    """A leg that finds less than what was asked for would make the results too few."""
-    return leg if leg.stage == "runs" or leg.limit >= limit else replace(leg, limit=limit)  # type: ignore[type-var]
 
 
 def _run(

@@ -113,8 +113,8 @@ def test_why_not_a_filtered_memory_names_the_filter() -> None:
 def test_why_not_below_a_legs_limit_says_at_which_rank_it_would_have_been() -> None:
     with memory() as m:
         ids = [m.remember(f"cat {'and more ' * n}").id for n in range(5)]
-        shallow = RECIPES["keyword"].with_(legs={"keyword": {"limit": 2}})
-        answer = m.recall("cat", recipe=shallow).why_not(ids[4])
+        shallow = RECIPES["keyword"].with_(legs={"keyword": {"limit": 1}})
+        answer = m.recall("cat", recipe=shallow, limit=2).why_not(ids[4])
         assert answer.verdict == "no leg retrieved it"
         assert answer.legs[0].startswith("keyword: rank 5 with ")
         assert answer.legs[0].endswith("below its limit of 2")

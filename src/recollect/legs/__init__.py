@@ -1,6 +1,6 @@
 """Legs: one a file, one row in this table."""
 
-from recollect.legs.base import Leg
+from recollect.legs.base import Leg, deep_enough
 from recollect.legs.dates import Dates
 from recollect.legs.graph import GraphWalk
 from recollect.legs.keyword import Keyword
@@ -10,4 +10,4 @@ from recollect.legs.vector import VectorLeg
 
 LEGS: dict[str, type[Leg]] = {leg.name: leg for leg in (Keyword, VectorLeg, GraphWalk, Dates, Recent, Reflections)}
 
-__all__ = ["LEGS", "Dates", "GraphWalk", "Keyword", "Leg", "Recent", "Reflections", "VectorLeg"]
+__all__ = ["LEGS", "Dates", "GraphWalk", "Keyword", "Leg", "Recent", "Reflections", "VectorLeg", "deep_enough"]

@@ -1,6 +1,7 @@
 """What a leg is: it retrieves one best-first run; filters apply inside it, before its limit."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import ClassVar, Protocol
 
 from recollect.model import Run
@@ -24,3 +25,8 @@ class Leg(Protocol):
     @property
     def limit(self) -> int: ...
     def run(self, query: Query, store: Store, earlier: Sequence[Run]) -> Run: ...
+
+
+def deep_enough(leg: Leg, limit: int) -> Leg:
+    """The leg, at least as deep as what was asked for, lest the results be too few."""
+    return leg if leg.stage == "runs" or leg.limit >= limit else replace(leg, limit=limit)  # type: ignore[type-var]
