@@ -1,7 +1,5 @@
 """A quoted memory cannot end its own quotation, hide what it says, or speak outside its quotation marks."""
 
-import json
-import re
 from itertools import chain
 
 import pytest
@@ -10,32 +8,7 @@ from hypothesis import strategies as st
 
 from recollect.apps.mcp.envelope import Quoted, quote, shown, visible
 
-MARKED = re.compile(r"^\[([0-9a-f]{16}) (memory|end of memory) (\d+)(?: (\{.*\}))?\]$")
-
-
-def read(envelope: str) -> list[tuple[str, dict[str, object]]]:
-    """The texts and provenance in an envelope, read strictly: any line outside a quotation is an error."""
-    opening, *lines = envelope.split("\n")
-    mark = re.search(r"marked ([0-9a-f]{16})\.$", opening)
-    assert mark is not None
-    found: list[tuple[str, dict[str, object]]] = []
-    inside: list[str] | None = None
-    provenance: dict[str, object] = {}
-    for line in lines:
-        border = MARKED.match(line)
-        if inside is None:
-            assert border is not None, line
-            assert (border[1], border[2], int(border[3])) == (mark[1], "memory", len(found) + 1)
-            inside, provenance = [], json.loads(border[4])
-        elif line.startswith("| "):
-            inside.append(line[2:])
-        else:
-            assert border is not None, line
-            assert (border[1], border[2], int(border[3])) == (mark[1], "end of memory", len(found) + 1)
-            found.append(("\n".join(inside), provenance))
-            inside = None
-    assert inside is None
-    return found
+from reading import read  # isort: skip
 
 
 @given(st.lists(st.tuples(st.text(), st.text()), min_size=1, max_size=5))

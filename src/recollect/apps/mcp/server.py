@@ -3,6 +3,7 @@
 import json
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AbstractContextManager
+from functools import cache
 from typing import Any, Protocol, TypeVar
 from urllib.parse import unquote
 
@@ -60,16 +61,19 @@ def build(door: Door) -> Server[Any]:
     )
 
 
+@cache
 def input_schema(tool: Tool) -> dict[str, Any]:
     """The JSON schema of a tool's arguments."""
     return tool.takes.model_json_schema()
 
 
+@cache
 def output_schema(tool: Tool) -> dict[str, Any]:
     """The JSON schema of a tool's structured content."""
     return TypeAdapter(tool.gives).json_schema()
 
 
+@cache
 def described(tool: Tool) -> types.Tool:
     """A tool as clients see it."""
     return types.Tool(

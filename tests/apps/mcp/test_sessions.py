@@ -1,0 +1,122 @@
+"""A real client session over stdio and over streamable HTTP: remember, recall, link, forget; and 200 hostile memories."""
+
+import sys
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import anyio
+import httpx2
+import pytest
+from mcp import Client, StdioServerParameters
+from mcp.client.streamable_http import streamable_http_client
+
+from recollect.apps.http.app import Limits, Served, build
+from recollect.apps.http.tokens import Tokens
+from recollect.apps.mcp.envelope import NOTICE, visible
+from recollect.apps.opener import Opener
+from recollect.settings import Settings
+from recollect.testing import ToyEmbedder
+
+from hostile import HOSTILE  # isort: skip
+from live import listening  # isort: skip
+from reading import read  # isort: skip
+
+Opened = Callable[[], Any]
+
+
+@asynccontextmanager
+async def over_stdio(folder: Path, mode: str) -> AsyncIterator[Client]:
+    arguments = ["-m", "recollect.apps.cli", "mcp", "--store", str(folder / "memory.db"), "--embedder", "none"]
+    async with Client(StdioServerParameters(command=sys.executable, args=arguments), mode=mode) as client:  # type: ignore[arg-type]
+        yield client
+
+
+@asynccontextmanager
+async def over_http(folder: Path, mode: str) -> AsyncIterator[Client]:
+    tokens = Tokens(folder / "tokens.toml")
+    header = {"Authorization": f"Bearer {tokens.make_first()}"}
+    opener = Opener(Settings(embedder="none", reranker="none"), embedder=ToyEmbedder())
+    served = Served(
+        folder=folder / "spaces", opener=opener, tokens=tokens, limits=Limits(per_second=0, search_seconds=60)
+    )
+    with listening(build(served).app) as url:
+        http = httpx2.AsyncClient(headers=header, timeout=60)
+        transport = streamable_http_client(f"{url}/mcp", http_client=http)
+        async with http, Client(transport, mode=mode) as client:  # type: ignore[arg-type]
+            yield client
+
+
+TRANSPORTS = [
+    pytest.param(transport, mode, id=f"{transport.__name__}-{mode}")
+    for transport in (over_stdio, over_http)
+    for mode in ("legacy", "auto")
+]
+
+
+def run(transport: Any, folder: Path, mode: str, work: Callable[[Client], Awaitable[None]]) -> None:
+    async def session() -> None:
+        with anyio.fail_after(120):
+            async with transport(folder, mode) as client:
+                await work(client)
+
+    anyio.run(session)
+
+
+@pytest.mark.parametrize(("transport", "mode"), TRANSPORTS)
+def test_a_session_remembers_recalls_links_and_forgets(transport: Any, mode: str, tmp_path: Path) -> None:
+    async def work(client: Client) -> None:
+        names = {tool.name for tool in (await client.list_tools()).tools}
+        assert {"recall", "remember", "forget", "link", "search_keywords", "search", "fetch"} <= names
+        ids = []
+        for text in ("Caroline adopted a grey cat, Oscar", "Oscar fears the vacuum cleaner"):
+            stored = await client.call_tool("remember", {"text": text, "tags": ["pets"]})
+            ids.append(stored.structured_content["id"])
+        linked = await client.call_tool("link", {"from_id": ids[0], "to_id": ids[1], "kind": "about"})
+        assert linked.structured_content["link"]["kind"] == "about"
+        found = await client.call_tool("recall", {"query": "what is the grey cat called?", "limit": 2})
+        assert found.structured_content["memories"][0]["id"] == ids[0]
+        assert "| Caroline adopted a grey cat, Oscar" in found.content[0].text
+        brief = await client.get_prompt("brief", {"topic": "the cat"})
+        assert "| Caroline adopted a grey cat, Oscar" in brief.messages[0].content.text
+        one = await client.read_resource(f"recollect://memory/{ids[1]}")
+        assert "| Oscar fears the vacuum cleaner" in one.contents[0].text
+        gone = await client.call_tool("forget", {"ids": ids})
+        assert gone.structured_content["forgotten"] == ids
+        empty = await client.call_tool("recall", {"query": "grey cat"})
+        assert empty.structured_content["memories"] == []
+        assert empty.content[0].text == "No memories."
+
+    run(transport, tmp_path, mode, work)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("transport", "mode"), TRANSPORTS)
+def test_200_hostile_memories_come_back_marked_and_inert(transport: Any, mode: str, tmp_path: Path) -> None:
+    assert len(HOSTILE) == len(set(HOSTILE)) == 200
+
+    async def work(client: Client) -> None:
+        sent: dict[str, str] = {}
+        for number, text in enumerate(HOSTILE):
+            arguments = {"text": f"zebra {text}", "source": text[:100].strip() or "x", "thread": f"t{number}"}
+            stored = await client.call_tool("remember", arguments)
+            assert not stored.is_error, (number, stored.content)
+            sent[stored.structured_content["id"]] = f"zebra {text}"
+        seen: dict[str, str] = {}
+        for number in range(200):
+            asked = {"query": "zebra", "limit": 5, "threads": [f"t{number}"], "max_tokens": 0}
+            answer = await client.call_tool("recall", asked)
+            assert answer.structured_content["notice"] == NOTICE
+            assert answer.content[0].text.startswith(NOTICE)
+            for text, provenance in read(answer.content[0].text):
+                seen[str(provenance["id"])] = text
+            for memory in answer.structured_content["memories"]:
+                assert memory["text"] == visible(sent[memory["id"]])
+                fetched = await client.call_tool("fetch", {"id": memory["id"]})
+                assert fetched.structured_content["text"] == visible(sent[memory["id"]])
+        assert seen == {id: visible(text) for id, text in sent.items()}
+        whole = await client.call_tool("recall", {"query": "zebra", "limit": 50, "max_tokens": 0})
+        assert len(read(whole.content[0].text)) == len(whole.structured_content["memories"]) > 40  # but for duplicates
+
+    run(transport, tmp_path, mode, work)
