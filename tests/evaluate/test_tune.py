@@ -70,8 +70,9 @@ def test_tuning_is_the_same_every_time(found):
 
 
 def test_what_changed_is_listed_with_its_old_value(found):
-    assert found.changes["legs.keyword.weight"][0] == 0.5 or found.changes["legs.vector.weight"][0] == 0.5
-    assert all(old != new for old, new in found.changes.values())
+    """Only the ratio of the legs counts, so keyword stays at .5 and vector goes to about .125."""
+    assert list(found.changes) == ["legs.vector.weight"]
+    assert found.changes["legs.vector.weight"] == (0.5, pytest.approx(0.125, abs=0.05))
 
 
 def test_each_weight_has_its_worth(found):
@@ -148,9 +149,15 @@ class TestFolds:
 class TestKnobs:
     def test_every_number_of_the_formula_is_a_knob(self):
         names = {knob.name for knob in knobs_of(RECIPES["default"])}
-        assert {"legs.keyword.weight", "legs.vector.weight", "fusion", "signals.temporal.weight"} <= names
+        assert {"legs.vector.weight", "legs.dates.weight", "fusion", "signals.temporal.weight"} <= names
         assert "signals.neighbours.decay" in names
         assert not any("limit" in name or "steps" in name for name in names)
+
+    def test_the_heaviest_leg_measures_the_others_where_only_ratios_count(self):
+        assert "legs.keyword.weight" not in {knob.name for knob in knobs_of(RECIPES["default"])}
+        added = Recipe(name="x", legs=RECIPES["memini"].legs).with_(signals={"recency": {"how": "add"}})
+        assert "legs.keyword.weight" in {knob.name for knob in knobs_of(added)}
+        assert [knob.name for knob in knobs_of(RECIPES["keyword"])] == ["fusion"]
 
     def test_a_factor_without_a_base_has_no_weight_to_tune(self):
         names = {knob.name for knob in knobs_of(RECIPES["second-brain"])}
@@ -168,8 +175,14 @@ class TestKnobs:
         assert knob.near(1.0, 0.25) == [0.75]
 
     def test_a_long_range_is_searched_by_factors(self):
-        knob = Knob(("half_life",), 10.0, 1.0, 100.0, log=True)
+        knob = Knob(("half_life",), 10.0, 1.0, 100.0, "log")
         assert knob.near(10.0, 0.5) == [1.0, 100.0]
+
+    def test_a_weight_beside_another_is_searched_by_its_share(self):
+        """Beside .5, a weight of .5 has the share 1/2; with 2 as its bound, shares go to 4/5: a tenth of that is .08."""
+        low, high = Knob(("w",), 0.5, 0.0, 2.0, "share", 0.5).near(0.5, 0.1)
+        assert low / (low + 0.5) == pytest.approx(0.5 - 0.08, abs=0.001)
+        assert high / (high + 0.5) == pytest.approx(0.5 + 0.08, abs=0.001)
 
     def test_a_choice_offers_every_other(self):
         assert Knob(("fusion",), "a", choices=("a", "b", "c")).near("b", 0.1) == ["a", "c"]

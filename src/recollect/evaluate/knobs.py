@@ -8,7 +8,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from random import Random
-from typing import Any
+from typing import Any, Literal
 
 from recollect.recipes import Recipe, Term, to_dict
 
@@ -26,13 +26,18 @@ _DIGITS = 3
 
 @dataclass(frozen=True, slots=True)
 class Knob:
-    """One number between two bounds, or one of several choices; `start` is the recipe's own value."""
+    """One number between two bounds, or one of several choices; `start` is the recipe's own value.
+
+    `scale` says in which measure steps are equally long: the number itself, its logarithm, or its share beside `unit`,
+    value / (value + unit).
+    """
 
     path: tuple[str, ...]
     start: Any
     low: float = 0.0
     high: float = 1.0
-    log: bool = False
+    scale: Literal["linear", "log", "share"] = "linear"
+    unit: float = 1.0
     choices: tuple[Any, ...] = ()
 
     @property
@@ -47,30 +52,51 @@ class Knob:
         """The values one step (a share of the whole range) below and above, or every other choice."""
         if self.choices:
             return [choice for choice in self.choices if choice != value]
-        place = self._place(value)
+        bottom, top = self._measured(self.low), self._measured(self.high)
+        place = (self._measured(value) - bottom) / (top - bottom)
         moved = [self._at(min(max(place + move, 0.0), 1.0)) for move in (-step, step)]
         return [other for other in moved if other != value]
 
     def _at(self, place: float) -> float:
-        if self.log:
-            return _rounded(self.low * (self.high / self.low) ** place)
-        return _rounded(self.low + (self.high - self.low) * place)
+        bottom, top = self._measured(self.low), self._measured(self.high)
+        measure = bottom + (top - bottom) * place
+        if self.scale == "log":
+            return _rounded(math.exp(measure))
+        if self.scale == "share":
+            return _rounded(self.unit * measure / (1 - measure))
+        return _rounded(measure)
 
-    def _place(self, value: float) -> float:
-        if self.log:
-            return math.log(value / self.low) / math.log(self.high / self.low)
-        return (value - self.low) / (self.high - self.low)
+    def _measured(self, value: float) -> float:
+        if self.scale == "log":
+            return math.log(value)
+        if self.scale == "share":
+            return value / (value + self.unit)
+        return value
 
 
 def knobs_of(recipe: Recipe) -> tuple[Knob, ...]:
     """Every knob of a recipe, in the order of its TOML file."""
-    found = [_number(("legs", leg.name, "weight"), leg.weight, 1.0) for leg in recipe.legs]
+    found = _of_legs(recipe)
     own = to_dict(recipe)["fusion"]
     choices = [own, *(choice for choice in FUSIONS if not _same(choice, own))]
     found.append(Knob(("fusion",), own, choices=tuple(choices)))
     for term in recipe.signals:
         found += _of_term(term)
     return tuple(found)
+
+
+def _of_legs(recipe: Recipe) -> list[Knob]:
+    """Every leg's weight but one: where only their ratios count, the heaviest leg stays as it is and measures the others."""
+    added = any(term.how in ("add", "blend") for term in recipe.signals)
+    scale_counts = added and recipe.relevance is None and not recipe.redistribute
+    anchor = max(recipe.legs, key=lambda leg: leg.weight)
+    if scale_counts or anchor.weight <= 0 or min(leg.weight for leg in recipe.legs) < 0:
+        return [_number(("legs", leg.name, "weight"), leg.weight, 1.0) for leg in recipe.legs]
+    return [
+        Knob(("legs", leg.name, "weight"), leg.weight, 0.0, 4 * anchor.weight, "share", anchor.weight)
+        for leg in recipe.legs
+        if leg is not anchor
+    ]
 
 
 def _of_term(term: Term) -> list[Knob]:
@@ -89,7 +115,7 @@ def _of_term(term: Term) -> list[Knob]:
 def _number(path: tuple[str, ...], value: float, usual: float) -> Knob:
     """From 0 to the usual bound; a value beyond it (a half-life, a cap) is searched by factors, from 1 up."""
     if value > usual:
-        return Knob(path, value, max(1.0, value / 8), value * 8, log=True)
+        return Knob(path, value, max(1.0, value / 8), value * 8, "log")
     return Knob(path, value, min(value, 0.0), usual)
 
 

@@ -28,12 +28,9 @@ def search(objective: Objective, knobs: Sequence[Knob], effort: Effort) -> Setti
     """The best setting found; knobs that earn nothing keep their start, so that what changed is what matters."""
     tried = _Tried(objective, effort.evaluations)
     rng = Random(effort.seed)
-    best: Setting = starts(knobs)
-    tried(best)
-    best = _look_around(tried, knobs, best, rng)
-    for step in STEPS:
-        best = _climb(tried, knobs, best, step, rng)
-    return _simplify(tried, knobs, best, effort.worth_it)
+    begin: Setting = starts(knobs)
+    peaks = [_climbed(tried, knobs, setting, rng) for setting in _look_around(tried, knobs, begin, rng)]
+    return _simplify(tried, knobs, max(peaks, key=tried), effort.worth_it)
 
 
 class _Tried:
@@ -58,13 +55,29 @@ class _Tried:
         return self._values[key]
 
 
-def _look_around(tried: _Tried, knobs: Sequence[Knob], best: Setting, rng: Random) -> Setting:
-    """A third of the budget on settings that differ from the best in about half of the knobs."""
-    for _ in range(tried.left // 3):
-        candidate = {knob.path: knob.random(rng) if rng.random() < 0.5 else best[knob.path] for knob in knobs}
-        if tried(candidate) > tried(best):
-            best = candidate
-    return best
+def _look_around(tried: _Tried, knobs: Sequence[Knob], begin: Setting, rng: Random) -> list[Setting]:
+    """A third of the budget on settings that differ in about half of the knobs from the best so far.
+
+    Returns where to climb from: the best that keeps every choice as it was, and the best of all if that is another.
+    Numbers settle only around a choice, so a lucky choice must not keep the first one from being tried in earnest.
+    """
+    best = kept = begin
+    tried(begin)
+    chosen = [knob for knob in knobs if knob.choices]
+    for turn in range(tried.left // 3):
+        origin = best if turn % 2 else kept
+        candidate = {knob.path: knob.random(rng) if rng.random() < 0.5 else origin[knob.path] for knob in knobs}
+        if turn % 2 == 0:
+            candidate |= {knob.path: knob.start for knob in chosen}
+            kept = max(kept, candidate, key=tried)
+        best = max(best, candidate, key=tried)
+    return [kept] if best == kept else [kept, best]
+
+
+def _climbed(tried: _Tried, knobs: Sequence[Knob], setting: Setting, rng: Random) -> Setting:
+    for step in STEPS:
+        setting = _climb(tried, knobs, setting, step, rng)
+    return setting
 
 
 def _climb(tried: _Tried, knobs: Sequence[Knob], best: Setting, step: float, rng: Random) -> Setting:
