@@ -42,6 +42,7 @@ from recollect.stores.sqlite import (
 from recollect.stores.sqlite.connection import Connections
 from recollect.stores.sqlite.mirror import Mirror, View
 from recollect.stores.sqlite.past import Past
+from recollect.stores.sqlite.shelf import Shelf
 
 BUSY_TIMEOUT_S = 30.0
 WORDS_KEPT = 10_000  # whose frequencies are remembered until the store changes
@@ -64,6 +65,7 @@ class SqliteStore:
         self._connections = Connections(os.fspath(path), read_only=read_only, busy_timeout_s=busy_timeout_s)
         self._mirror = Mirror()
         self._past = Past()
+        self._shelf = Shelf()
         self._ids = IdSource(entropy)
         self._keyword_searches = 0
         self._scrub_owed = False
@@ -125,7 +127,11 @@ class SqliteStore:
 
     def touch(self, accesses: Mapping[str, int], now: int) -> None:
         with self._connections.write() as connection:
+            before = counters.state(connection)
             writing.touch(connection, accesses, now)
+            after = counters.state(connection)
+        if not self._connections.in_transaction:
+            self._shelf.touched(before, after, accesses)
 
     def forget(self, ids: Sequence[str]) -> Ids:
         with self._connections.write() as connection:
@@ -146,7 +152,9 @@ class SqliteStore:
 
     def get(self, ids: Sequence[str], known_at: int | None = None) -> dict[str, Record]:
         with self._connections.read() as connection:
-            return reading.get(connection, ids, known_at)
+            if known_at is not None or self._connections.in_transaction:
+                return reading.get(connection, ids, known_at)
+            return self._shelf.get(connection, ids)
 
     def list(self, filter: Filter, limit: int, after: str | None = None) -> Records:
         with self._connections.read() as connection:
