@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
 from datetime import UTC, datetime
+from functools import lru_cache
 from pathlib import Path
 from threading import Lock
 from types import TracebackType
@@ -333,7 +334,11 @@ class Memory:
     def _chosen(self, recipe: str | Path | Recipe | None, limit: int | None, max_tokens: int | None) -> Recipe:
         chosen = self.recipe if recipe is None else resolve(recipe)
         asked = {name: value for name, value in (("limit", limit), ("max_tokens", max_tokens)) if value is not None}
-        return chosen.with_(selection=asked) if asked else chosen
+        if not asked:
+            return chosen
+        if all(type(value) is int for value in asked.values()):
+            return _narrowed(chosen, *asked.items())
+        return chosen.with_(selection=asked)
 
     def _checked(self, vector: Vector | None) -> Vector | None:
         if vector is None:
@@ -359,6 +364,12 @@ class Memory:
 
     def _warn(self, message: str) -> None:
         warnings.warn(message, RecollectWarning, stacklevel=3)
+
+
+@lru_cache(maxsize=128)
+def _narrowed(recipe: Recipe, *selection: tuple[str, int]) -> Recipe:
+    """Building a recipe takes longer than half the steps of a search, and the same few limits are asked for again and again."""
+    return recipe.with_(selection=dict(selection))
 
 
 def _text_and_fields(item: str | Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:
