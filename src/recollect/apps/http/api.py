@@ -25,7 +25,7 @@ from recollect.apps.http.refusals import Refused, invalid, printable, refusal
 from recollect.apps.http.route import Matched, Route, match
 from recollect.apps.http.routes import ROUTES
 from recollect.apps.http.spaces import Spaces
-from recollect.apps.http.tokens import SCOPES, Grant
+from recollect.apps.http.tokens import EVERY_SPACE, SCOPES, Grant
 from recollect.apps.http.work import Workers
 from recollect.errors import NotFound, RecollectError
 from recollect.memory import Memory
@@ -107,6 +107,8 @@ class Api:
         grant: Grant = request.state.grant
         if route.scope is not None and route.scope not in grant.scopes:
             raise Refused(403, "scope", f"this needs a token with the scope {route.scope}")
+        if route.everywhere and EVERY_SPACE not in grant.spaces:
+            raise Refused(403, "space", "this is about all spaces; it needs a token that reaches them all")
         call = Call(request, route, grant, request.state.space, await _read(request, matched))
         if route.run is None:
             return await self._answers[route.name](call)

@@ -31,6 +31,7 @@ class Route:
     content: str = "application/json"
     takes: str | None = None  # the content type of a body that is not JSON
     public: bool = False
+    everywhere: bool = False  # about all spaces, so only for a token that reaches them all
     documented: bool = True
 
     @property

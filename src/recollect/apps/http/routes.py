@@ -358,6 +358,7 @@ ROUTES: tuple[Route, ...] = (
         path="/metrics",
         scope="admin",
         content="text/plain",
+        everywhere=True,
         about="Numbers for Prometheus.",
     ),
     # -- the page
