@@ -1,0 +1,99 @@
+// The server's own API, as any program would use it; the session cookie is the browser's business.
+
+const SLOW_DOWN_TRIES = 3;
+
+export class Refusal extends Error {
+  constructor(status, reason, message) {
+    super(message);
+    this.status = status;
+    this.reason = reason;
+  }
+
+  get offline() {
+    return this.status === 0;
+  }
+}
+
+let space = null;
+
+export function useSpace(name) {
+  space = name;
+}
+
+export function get(path, parameters = {}, signal) {
+  return request("GET", path, parameters, undefined, signal);
+}
+
+export function post(path, body = {}, signal) {
+  return request("POST", path, {}, body, signal);
+}
+
+export function memoryPath(id, more = "") {
+  return `/v1/memories/${encodeURIComponent(id)}${more}`;
+}
+
+async function request(method, path, parameters, body, signal) {
+  const query = new URLSearchParams();
+  for (const [name, value] of Object.entries({ ...parameters, space })) {
+    for (const one of [value].flat()) if (one != null && one !== "") query.append(name, String(one));
+  }
+  const address = query.size ? `${path}?${query}` : path;
+  const headers = body === undefined ? {} : { "Content-Type": "application/json" };
+  const options = { method, headers, signal, body: body === undefined ? undefined : JSON.stringify(body) };
+  for (let attempt = 1; ; attempt += 1) {
+    const response = await fetched(address, options);
+    if (response.status === 429 && attempt < SLOW_DOWN_TRIES) {
+      await waited(Number(response.headers.get("retry-after") ?? 1), signal);
+      continue;
+    }
+    return answered(response);
+  }
+}
+
+async function fetched(address, options) {
+  try {
+    return await fetch(address, options);
+  } catch (error) {
+    if (error.name === "AbortError") throw error;
+    throw new Refusal(0, "offline", "The server does not answer.");
+  }
+}
+
+async function answered(response) {
+  const type = response.headers.get("content-type") ?? "";
+  const shape = type.startsWith("application/json") ? await response.json() : null;
+  if (response.ok) return shape;
+  const error = shape?.error ?? { reason: "unknown", message: `the server answered ${response.status}` };
+  throw new Refusal(response.status, error.reason, error.message);
+}
+
+function waited(seconds, signal) {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(resolve, seconds * 1000);
+    signal?.addEventListener("abort", () => {
+      clearTimeout(timer);
+      reject(signal.reason);
+    });
+  });
+}
+
+// Only the newest of several requests counts: starting one cancels the one before.
+export class Latest {
+  #controller = null;
+
+  async run(work) {
+    this.cancel();
+    const controller = (this.#controller = new AbortController());
+    try {
+      const value = await work(controller.signal);
+      return controller.signal.aborted ? undefined : value;
+    } catch (error) {
+      if (controller.signal.aborted) return undefined;
+      throw error;
+    }
+  }
+
+  cancel() {
+    this.#controller?.abort();
+  }
+}
