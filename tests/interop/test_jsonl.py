@@ -111,6 +111,27 @@ def test_what_the_store_has_it_keeps():
         assert [judgement.grade for judgement in two.store.judgements()] == [0]
 
 
+def test_a_file_names_no_memory_it_lacks_whoever_writes_meanwhile(tmp_path):
+    """Another process links a memory of its own, and forgets one, while the file is being written."""
+    with (
+        recollect.open(tmp_path / "m.db", embedder=None, reranker=None) as one,
+        recollect.open(tmp_path / "m.db", embedder=None, reranker=None) as other,
+        opened() as two,
+    ):
+        a, b, c = (one.remember(text).id for text in "abc")
+        one.link(a, b)
+        one.link(b, c)
+        lines = export_lines(one)
+        written = [next(lines), next(lines)]  # the header and the first memory
+        young = other.remember("young").id
+        other.link(a, young)
+        other.forget(c)
+        written += lines
+        report = import_lines(two, written)
+        assert report.memories == 3
+        assert [(edge.from_id, edge.to_id) for edge in two.store.export_edges()] == [(a, b)]
+
+
 def test_the_vectors_come_back_bit_for_bit():
     with opened(ToyEmbedder()) as one, opened() as two:
         told(one)

@@ -9,7 +9,7 @@ import hashlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import apsw
 
@@ -22,6 +22,7 @@ from recollect.stores.base import EmbeddingSpace, Judgement
 if TYPE_CHECKING:
     from recollect.memory import Memory
 
+T = TypeVar("T")
 Progress = Callable[[int, int], None]
 BATCH = 500
 
@@ -62,14 +63,25 @@ def export_lines(memory: "Memory", vectors: bool = False) -> Iterator[str]:
     """Everything in a store, line by line, without line ends; `vectors` adds those of present memories."""
     store = memory.store
     space = store.embedding_space() if vectors else None
+    # Read before the memories, so that they name none that is younger than the file.
+    edges, judgements = list(store.export_edges()), store.judgements()
     yield header_line(space)
-    records = iter(store.export_records())
-    while batch := list(islice(records, BATCH)):
+    for batch in _batches(store.export_records()):
         found = store.vectors([one.id for one in batch if one.retired_at is None]) if space else {}
         for record in batch:
             yield memory_line(record, found.get(record.id) if record.retired_at is None else None)
-    yield from map(link_line, store.export_edges())
-    yield from map(judgement_line, store.judgements())
+    for some in _batches(edges):
+        there = store.get(list({id: None for edge in some for id in (edge.from_id, edge.to_id)}))
+        yield from (link_line(edge) for edge in some if edge.from_id in there and edge.to_id in there)
+    for judged in _batches(judgements):
+        there = store.get(list({one.memory_id: None for one in judged}))
+        yield from (judgement_line(one) for one in judged if one.memory_id in there)
+
+
+def _batches(values: Iterable[T]) -> Iterator[list[T]]:
+    rest = iter(values)
+    while batch := list(islice(rest, BATCH)):
+        yield batch
 
 
 def import_lines(
