@@ -135,7 +135,7 @@ def retrieve(query: Query, recipe: Recipe, engine: Engine, notes: Notes) -> tupl
     legs = [deep_enough(leg, recipe.selection.limit) for leg in recipe.legs]
     chat = engine.chat
     asked = chat and ask(query, recipe.parsing, chat, engine.vocabulary(), engine.pool, engine.zone)
-    waiting = {leg.name: engine.pool.submit(leg.run, query, engine.store, ()) for leg in legs if leg.stage == "text"}
+    waiting = {leg.name: engine.pool.submit(_timed, leg, query, engine, notes) for leg in legs if leg.stage == "text"}
     if any(leg.stage == "vector" for leg in legs) and query.vector is None:
         query = _embedded(query, engine, notes, recipe.parsing.focus)
     runs = _run(legs, "vector", query, engine, notes)
@@ -152,10 +152,17 @@ def _run(
     legs: Sequence[Leg], stage: str, query: Query, engine: Engine, notes: Notes, earlier: Sequence[Run] = ()
 ) -> dict[str, Run]:
     return {
-        leg.name: _guarded(leg, partial(leg.run, query, engine.store, earlier), notes)
+        leg.name: _guarded(leg, partial(_timed, leg, query, engine, notes, earlier), notes)
         for leg in legs
         if leg.stage == stage
     }
+
+
+def _timed(leg: Leg, query: Query, engine: Engine, notes: Notes, earlier: Sequence[Run] = ()) -> Run:
+    since = time.perf_counter_ns()
+    run = leg.run(query, engine.store, earlier)
+    notes.timings.append(Timing(f"leg:{leg.name}", (time.perf_counter_ns() - since) // 1000))
+    return run
 
 
 def _guarded(leg: Leg, run: Callable[[], Run], notes: Notes) -> Run:
