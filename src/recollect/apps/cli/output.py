@@ -80,10 +80,13 @@ def plain(text: str) -> str:
 
 
 def styled(text: str, style: str = "") -> "Text":
-    """Text that is printed as it is, whatever brackets it holds."""
+    """Text that is printed as it is, whatever brackets it holds; added together, each keeps its own style."""
     from rich.text import Text
 
-    return Text(plain(text), style)
+    made = Text(plain(text))
+    if style:
+        made.stylize(style)
+    return made
 
 
 def table(*columns: str, title: str | None = None) -> "Table":
