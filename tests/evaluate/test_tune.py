@@ -32,6 +32,13 @@ def test_known_weights_are_found(found):
     assert found.after > 0.95 > found.before
 
 
+@pytest.mark.parametrize("share", [0.05, 0.35, 0.95])
+def test_any_known_share_is_found(share):
+    learned = tune(weighted_cases(100, share, seed=3), BASE, TuneSettings(metric="mrr", folds=2)).recipe
+    keyword, vector = (leg.weight for leg in learned.legs)
+    assert keyword / (keyword + vector) == pytest.approx(share, abs=0.05)
+
+
 def test_labels_of_pure_noise_teach_nothing_and_write_nothing(tmp_path):
     refused = tune(weighted_cases(150, 0.8, seed=1, noise=True), BASE, QUICK)
     assert not refused.accepted

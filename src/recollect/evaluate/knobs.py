@@ -22,6 +22,7 @@ FUSIONS: tuple[Mapping[str, Any], ...] = (
     *({"name": "rrf", "k": k, "first_rank": 1} for k in (1.0, 2.0, 5.0, 10.0, 20.0, 60.0)),
 )
 _DIGITS = 3
+_FURTHEST = 20  # times as heavy as the leg that measures it
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +94,7 @@ def _of_legs(recipe: Recipe) -> list[Knob]:
     if scale_counts or anchor.weight <= 0 or min(leg.weight for leg in recipe.legs) < 0:
         return [_number(("legs", leg.name, "weight"), leg.weight, 1.0) for leg in recipe.legs]
     return [
-        Knob(("legs", leg.name, "weight"), leg.weight, 0.0, 4 * anchor.weight, "share", anchor.weight)
+        Knob(("legs", leg.name, "weight"), leg.weight, 0.0, _FURTHEST * anchor.weight, "share", anchor.weight)
         for leg in recipe.legs
         if leg is not anchor
     ]

@@ -28,9 +28,11 @@ def search(objective: Objective, knobs: Sequence[Knob], effort: Effort) -> Setti
     """The best setting found; knobs that earn nothing keep their start, so that what changed is what matters."""
     tried = _Tried(objective, effort.evaluations)
     rng = Random(effort.seed)
-    begin: Setting = starts(knobs)
-    peaks = [_climbed(tried, knobs, setting, rng) for setting in _look_around(tried, knobs, begin, rng)]
-    return _simplify(tried, knobs, max(peaks, key=tried), effort.worth_it)
+    numbers = [knob for knob in knobs if not knob.choices]
+    kept, free = _look_around(tried, knobs, starts(knobs), rng)
+    kept = _climbed(tried, numbers, numbers, kept, rng)
+    free = _climbed(tried, knobs, numbers, max(free, kept, key=tried), rng)
+    return _simplify(tried, knobs, max(kept, free, key=tried), effort.worth_it)
 
 
 class _Tried:
@@ -55,11 +57,11 @@ class _Tried:
         return self._values[key]
 
 
-def _look_around(tried: _Tried, knobs: Sequence[Knob], begin: Setting, rng: Random) -> list[Setting]:
+def _look_around(tried: _Tried, knobs: Sequence[Knob], begin: Setting, rng: Random) -> tuple[Setting, Setting]:
     """A third of the budget on settings that differ in about half of the knobs from the best so far.
 
-    Returns where to climb from: the best that keeps every choice as it was, and the best of all if that is another.
-    Numbers settle only around a choice, so a lucky choice must not keep the first one from being tried in earnest.
+    Returns the best that keeps every choice as it was, and the best of all. Numbers settle only around a choice, so a
+    lucky choice must not keep the first one from being tried in earnest.
     """
     best = kept = begin
     tried(begin)
@@ -71,12 +73,14 @@ def _look_around(tried: _Tried, knobs: Sequence[Knob], begin: Setting, rng: Rand
             candidate |= {knob.path: knob.start for knob in chosen}
             kept = max(kept, candidate, key=tried)
         best = max(best, candidate, key=tried)
-    return [kept] if best == kept else [kept, best]
+    return kept, best
 
 
-def _climbed(tried: _Tried, knobs: Sequence[Knob], setting: Setting, rng: Random) -> Setting:
-    for step in STEPS:
-        setting = _climb(tried, knobs, setting, step, rng)
+def _climbed(tried: _Tried, first: Sequence[Knob], later: Sequence[Knob], setting: Setting, rng: Random) -> Setting:
+    """Ever smaller steps; choices, of which there may be many, are tried with the largest only."""
+    setting = _climb(tried, first, setting, STEPS[0], rng)
+    for step in STEPS[1:]:
+        setting = _climb(tried, later, setting, step, rng)
     return setting
 
 
