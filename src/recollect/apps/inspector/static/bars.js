@@ -122,8 +122,8 @@ export function waterfall(hit) {
 function step(part, begin, end, low, span) {
   return h("tr", null,
     h("th", { scope: "row", title: `${part.step} · ${part.formula} · value ${part.value}` },
-      swatch(part.name, part.delta < 0), part.name, h("span.formula", null, part.formula)),
-    h("td.flow", null, piece(`${colour(part.name)}${part.delta < 0 ? " loss" : ""}`, begin, end, low, span)),
+      swatch(part.name, part.delta < 0), part.name),
+    h("td.flow", null, piece(`${colour(part.name)}${part.delta < 0 ? " loss" : ""}`, begin, end, low, span), h("span.formula", null, part.formula)),
     h("td.number", null, exact(part.delta, format.delta(part.delta), "delta-exact"), h("span.of-value", null, `value ${format.score(part.value)}`)));
 }
 

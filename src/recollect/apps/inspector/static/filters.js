@@ -2,7 +2,7 @@
 
 import { facts } from "./app.js";
 import { fill, h, icon } from "./dom.js";
-import { whole } from "./format.js";
+import { many, whole } from "./format.js";
 import { filterByTag } from "./judging.js";
 import { FILTERS, current, filters, noFilters, patch } from "./state.js";
 
@@ -16,7 +16,7 @@ export function renderRail() {
   const active = document.activeElement?.id;
   const count = FILTERS.reduce((sum, name) => sum + [state[name]].flat().filter(Boolean).length, 0);
   const toggle = h("button.rail-toggle", { type: "button", "aria-expanded": String(unfolded), "aria-controls": "rail-body", onclick: unfold }, icon("filter"),
-    h("span", null, `${state.recipe || facts.usual}`), h("span.rail-count", null, count ? `${count} ${count === 1 ? "filter" : "filters"}` : "Recipe and filters"));
+    state.view !== "compare" && h("span", null, state.recipe || facts.usual), h("span.rail-count", null, count ? many(count, "filter") : "Filters"));
   fill(rail, toggle, h("div#rail-body.rail-body", { class: unfolded ? "open" : "" },
     state.view !== "compare" && recipe(state), tags(state), kinds(state), threads(state), dates(state), travel(state), more(state),
     count > 0 && h("button.button.wide", { type: "button", onclick: () => patch({ ...noFilters(), sel: "" }) }, "Clear filters")));

@@ -1,14 +1,14 @@
 // Where the nodes of a small graph go: rings around the centre, then a gentle, repeatable relaxation.
 
 const ROUNDS = 240;
-const REACH = 0.16;
+const REACH = 0.3;
 
 // Gives every node x and y in [-1, 1] and its ring; the same graph always looks the same.
 export function layout(center, ids, links) {
   const near = neighbours(ids, links);
   const nodes = rings(center, ids, near);
   relax([...nodes.values()], links.map(({ from, to }) => [nodes.get(from), nodes.get(to)]));
-  return fitted(nodes);
+  return fitted(nodes, near);
 }
 
 function neighbours(ids, links) {
@@ -89,13 +89,16 @@ function attract(from, to, push) {
   push.get(to).y -= dy * strength;
 }
 
-function fitted(nodes) {
+// Stretched to fill [-1, 1] both ways; `above` says on which side of a node fewer lines leave it, for its label.
+function fitted(nodes, near) {
   const all = [...nodes.values()];
-  const widest = Math.max(0.5, ...all.map((node) => Math.abs(node.x)));
-  const tallest = Math.max(0.5, ...all.map((node) => Math.abs(node.y)));
+  for (const axis of ["x", "y"]) {
+    const low = Math.min(...all.map((node) => node[axis]));
+    const span = Math.max(...all.map((node) => node[axis])) - low;
+    for (const node of all) node[axis] = span > 0.01 ? (2 * (node[axis] - low)) / span - 1 : 0;
+  }
   for (const node of all) {
-    node.x /= widest;
-    node.y /= tallest;
+    node.above = [...near.get(node.id)].reduce((sum, id) => sum + Math.sign(nodes.get(id).y - node.y), 0) > 0;
   }
   return nodes;
 }

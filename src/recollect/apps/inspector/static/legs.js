@@ -4,13 +4,14 @@ import { h, s } from "./dom.js";
 import * as format from "./format.js";
 import { swatch } from "./bars.js";
 
-export function legStrips(id, runs) {
-  return h("ul.legs", null, runs.map((run) => h("li", null, head(id, run), run.skipped == null && run.hits.length > 0 && strip(id, run))));
+// `said` has the server's own sentence for a leg, where it was asked.
+export function legStrips(id, runs, said = new Map()) {
+  return h("ul.legs", null, runs.map((run) => h("li", null, head(id, run, said.get(run.leg)), run.skipped == null && run.hits.length > 0 && strip(id, run))));
 }
 
-function head(id, run) {
+function head(id, run, sentence) {
   const rank = run.hits.findIndex((hit) => hit.id === id) + 1;
-  return h("p.leg-head", null, h("span.leg-name", null, swatch(run.leg), run.leg), h("span.leg-place", null, ...place(run, rank)));
+  return h("p.leg-head", null, h("span.leg-name", null, swatch(run.leg), run.leg), h("span.leg-place", null, sentence ?? place(run, rank)));
 }
 
 function place(run, rank) {

@@ -17,9 +17,9 @@ let comeBackTo = null;
 
 // `hit` and `trace` are there when the memory was found by a search.
 export function showPanel({ memory, hit = null, trace = null, query = "" }, opened = false) {
-  const close = h("button.tool.panel-close", { type: "button", onclick: closePanel, "aria-label": "Close (Escape)" }, icon("no"));
+  const close = h("button.tool.panel-close", { type: "button", onclick: closePanel, "aria-label": "Close (Escape)" }, icon("back"));
   fill(panel,
-    h("div.panel-head", null, h("h2", null, hit ? `Hit ${hit.rank}` : memory.kind === "reflection" ? "Reflection" : "Memory"), query.trim() && verdict(query, memory), close),
+    h("div.panel-head", null, close, h("h2", null, hit ? `Hit ${hit.rank}` : memory.kind === "reflection" ? "Reflection" : "Memory"), query.trim() && verdict(query, memory)),
     h("p.panel-text", null, words(format.reading(memory), trace?.terms)),
     about(memory),
     actions(memory),

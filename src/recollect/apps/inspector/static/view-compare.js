@@ -144,7 +144,7 @@ function compared([left, right]) {
 }
 
 function verdictOn({ shared, moved, left, right }) {
-  return h("p.summary", null, h("strong", null, `${format.whole(shared)} in both`), `, ${moved} moved`, h("span.scope", null, `${left - shared} only left`), h("span.scope", null, `${right - shared} only right`));
+  return h("p.summary", null, h("strong", null, `${format.whole(shared)} in both`), h("span.scope", null, `${moved} moved`), h("span.scope", null, `${left - shared} only left`), h("span.scope", null, `${right - shared} only right`));
 }
 
 function row(hit, scale, answers, at, onOpen) {

@@ -72,7 +72,7 @@ export function create(root) {
   function draw() {
     const focused = stage.contains(document.activeElement) ? document.activeElement.dataset.id : null;
     width = stage.clientWidth;
-    const height = Math.max(380, Math.min(620, window.innerHeight - 330));
+    const height = Math.max(360, Math.min(640, window.innerHeight - (width < 560 ? 400 : 330)));
     const many = graph.nodes.length > LABELLED || width < 560;
     const margin = { x: width < 560 ? 56 : 104, y: 48 };
     const ids = graph.nodes.map((node) => node.id);
@@ -80,9 +80,10 @@ export function create(root) {
     const at = (id) => ({ x: width / 2 + places.get(id).x * (width / 2 - margin.x), y: height / 2 + places.get(id).y * (height / 2 - margin.y) });
     const kinds = [...new Set(graph.edges.map((edge) => edge.kind))];
     const drawing = s("svg.graph", { viewBox: `0 0 ${width} ${height}`, width, height, role: "group", "aria-label": "Graph; arrow keys move between memories, Enter chooses, g centres" },
-      s("defs", null, s("marker#arrow", { viewBox: "0 0 8 8", refX: 7, refY: 4, markerWidth: 7, markerHeight: 7, orient: "auto-start-reverse" }, s("path.arrow-head", { d: "M0 .5 7 4 0 7.500z" }))),
+      s("defs", null, s("marker#arrow", { viewBox: "0 0 8 8", refX: 7, refY: 4, markerWidth: 8, markerHeight: 8, markerUnits: "userSpaceOnUse", orient: "auto" }, s("path.arrow-head", { d: "M0 .5 7 4 0 7.500z" }))),
       graph.edges.map((edge) => drawnEdge(edge, at, kinds, graph.center)),
-      graph.nodes.map((node) => drawnNode(node, at(node.id), places.get(node.id).ring, many)));
+      graph.nodes.map((node) => drawnNode(node, at(node.id), places.get(node.id))),
+      graph.nodes.map((node) => drawnLabel(node, ids.map(at), places.get(node.id), many)));
     fill(stage, drawing);
     const tabbable = [...drawing.querySelectorAll(".node")].find((node) => node.dataset.id === (focused ?? current().sel)) ?? drawing.querySelector(".node");
     tabbable?.setAttribute("tabindex", "0");
@@ -90,18 +91,33 @@ export function create(root) {
     if (focused) tabbable.focus();
   }
 
-  function drawnNode(memory, place, ring, many) {
+  // Labels lie above everything and let the pointer through.
+  function drawnLabel(memory, all, { ring, above }, many) {
+    const place = all[graph.nodes.indexOf(memory)];
+    const radius = radiusOf(ring);
+    const lines = folded(format.reading(memory));
+    const widest = 6.4 * Math.max(...lines.map((line) => line.length));
+    const tops = { true: -radius - 8 - 14 * (lines.length - 1), false: radius + 16 };
+    const covered = (side) => all.filter((other) => other !== place && Math.abs(other.x - place.x) < widest / 2 + 8 && Math.abs(other.y - place.y - tops[side] - 7 * lines.length + 12) < 7 * lines.length + 8).length;
+    const top = tops[covered(above) <= covered(!above) ? above : !above];
+    return s("g.label", { transform: `translate(${place.x} ${place.y})`, "aria-hidden": "true", "data-label": memory.id, class: many && ring > 0 ? "quiet" : "" },
+      s("rect.label-back", { x: -widest / 2 - 3, y: top - 12, width: widest + 6, height: 14 * lines.length + 3, rx: 4 }),
+      s("text.node-label", { y: top, "text-anchor": "middle" }, lines.map((line, at) => s("tspan", { x: 0, dy: at ? 14 : 0 }, line))));
+  }
+
+  function drawnNode(memory, place, { ring }) {
     const text = format.reading(memory);
-    const radius = ring === 0 ? 11 : ring === 1 ? 8 : 6;
-    const lines = folded(text);
-    const label = s("text.node-label", { y: radius + 15, "text-anchor": "middle" }, lines.map((line, at) => s("tspan", { x: 0, dy: at ? 14 : 0 }, line)));
-    const node = s("g.node", {
-      transform: `translate(${place.x} ${place.y})`, tabindex: "-1", role: "button", "data-id": memory.id, class: `ring-${Math.min(ring, 3)}${many && ring > 0 ? " quiet-label" : ""}${memory.kind === "reflection" ? " reflection" : ""}`,
+    const radius = radiusOf(ring);
+    return s("g.node", {
+      transform: `translate(${place.x} ${place.y})`, tabindex: "-1", role: "button", "data-id": memory.id, class: `ring-${Math.min(ring, 3)}${memory.kind === "reflection" ? " reflection" : ""}`,
       "aria-label": `${format.short(text, 160)}; ${linksOf(memory.id).map((edge) => edge.kind).join(", ") || "no links"}`,
       onclick: () => choose(memory.id, true), ondblclick: () => go({ id: memory.id, sel: memory.id }), onfocus: () => choose(memory.id), onkeydown: key,
-    }, s("circle.halo", { r: radius + 6 }), memory.kind === "reflection" ? s("rect.dot", { x: -radius, y: -radius, width: 2 * radius, height: 2 * radius, rx: 3 }) : s("circle.dot", { r: radius }), label);
-    node.addEventListener("mouseenter", () => node.parentNode.append(node));
-    return node;
+      onmouseenter: () => labelOf(memory.id).classList.add("hover"), onmouseleave: () => labelOf(memory.id).classList.remove("hover"),
+    }, s("circle.touch", { r: 20 }), s("circle.halo", { r: radius + 6 }), memory.kind === "reflection" ? s("rect.dot", { x: -radius, y: -radius, width: 2 * radius, height: 2 * radius, rx: 3 }) : s("circle.dot", { r: radius }));
+  }
+
+  function labelOf(id) {
+    return stage.querySelector(`[data-label="${CSS.escape(id)}"]`);
   }
 
   function linksOf(id) {
@@ -121,9 +137,8 @@ export function create(root) {
   }
 
   function nearest(from, [dx, dy]) {
-    const here = from.getBoundingClientRect();
     const center = (box) => [box.left + box.width / 2, box.top + box.height / 2];
-    const [x, y] = center(from.querySelector(".dot").getBoundingClientRect() ?? here);
+    const [x, y] = center(from.querySelector(".dot").getBoundingClientRect());
     let best = null;
     let least = Infinity;
     for (const node of stage.querySelectorAll(".node")) {
@@ -149,6 +164,7 @@ export function create(root) {
     for (const node of stage.querySelectorAll(".node")) {
       node.classList.toggle("current", node.dataset.id === id);
       node.classList.toggle("beside", beside.has(node.dataset.id));
+      labelOf(node.dataset.id).classList.toggle("current", node.dataset.id === id);
     }
     for (const edge of stage.querySelectorAll(".edge-line")) edge.classList.toggle("here", edge.dataset.from === id || edge.dataset.to === id);
   }
@@ -177,6 +193,10 @@ export function create(root) {
   function ids(node) {
     return graph.nodes.findIndex((one) => one.id === node.dataset.id);
   }
+}
+
+function radiusOf(ring) {
+  return ring === 0 ? 11 : ring === 1 ? 8 : 6;
 }
 
 function edgeStyle(kind, kinds) {

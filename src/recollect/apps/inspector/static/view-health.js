@@ -94,10 +94,11 @@ function tiles(stats) {
 function embedder(stats) {
   const space = stats.embedding_space;
   const all = stats.embedded + stats.unembedded;
-  const meter = h("meter", { min: 0, max: Math.max(1, all), value: stats.embedded, "aria-label": "Memories with a vector" });
+  const part = h("span.share", { "aria-hidden": "true" });
+  part.style.width = `${(100 * stats.embedded) / Math.max(1, all)}%`;
   return [
     space ? h("p", null, h("code", null, space.fingerprint), h("span.hint", null, ` ${format.whole(space.dimensions)} dimensions`)) : h("p.hint", null, "none"),
-    meter,
+    h("span.share-track.wide", null, part),
     h("p.hint", null, `${format.whole(stats.embedded)} of ${format.whole(all)} have a vector, ${format.whole(stats.unembedded)} have none`),
   ];
 }

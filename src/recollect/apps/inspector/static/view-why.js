@@ -8,7 +8,7 @@ import { memoryCard } from "./hits.js";
 import { legStrips } from "./legs.js";
 import { Walk } from "./list.js";
 import { hidePanel, showPanel } from "./panel.js";
-import { filters, go } from "./state.js";
+import { go } from "./state.js";
 import { recallBody } from "./view-search.js";
 
 const PAUSE = 120;
@@ -79,8 +79,7 @@ export function create(root) {
       h("p.verdict-line", { class: hit ? "found" : "missing" }, capital(reason.verdict), "."),
       ladder(place, recall),
       h("h2", null, "Where each leg had it"),
-      reason.legs.length ? h("ul.leg-words", null, reason.legs.map((leg) => h("li", null, h("bdi", null, leg)))) : h("p.hint", null, "No leg was asked: it cannot be among the candidates."),
-      reason.legs.length > 0 && legStrips(state.id, recall.trace.runs),
+      reason.legs.length ? legStrips(state.id, recall.trace.runs, sentences(reason.legs)) : h("p.hint", null, "No leg was asked: it cannot be among the candidates."),
       h("div.actions", null,
         memory && h("button.button", { type: "button", onclick: () => showPanel({ memory, hit, trace: recall.trace, query: state.q }, true) }, hit ? "See its score" : "See the memory"),
         h("button.button", { type: "button", onclick: () => go({ id: "", sel: "" }) }, "Ask about another")));
@@ -131,6 +130,11 @@ function ladder(place, { hits, trace }) {
   const steps = trace.order.map((id, at) => h("span.rung", { class: at + 1 === place ? "here" : at < hits.length ? "hit" : "" }));
   return h("figure.ladder", null, h("div.rungs", { "aria-hidden": "true" }, steps),
     h("figcaption", null, `Place ${place} of ${format.many(trace.order.length, "candidate")}; the first ${hits.length} are hits.`));
+}
+
+// "vector: rank 3 with 0.2" by its leg.
+function sentences(legs) {
+  return new Map(legs.map((leg) => [leg.slice(0, leg.indexOf(": ")), leg.slice(leg.indexOf(": ") + 2)]));
 }
 
 function capital(text) {
