@@ -107,11 +107,16 @@ def test_a_report_is_one_page(talks, home):
     assert (home / "out.html").read_text(encoding="utf-8").startswith("<!doctype html>")
 
 
-def test_a_recipe_with_vectors_and_no_embedder_fails_with_the_remedy(talks):
-    from recollect.errors import ModelUnavailable
+def test_without_an_embedder_the_table_says_none(talks):
+    assert run_json("bench", "locomo", talks, "--recipe", "default")["recipes"][0]["embedder_fingerprint"] == ""
+    assert "none" in run("bench", "locomo", talks, "--recipe", "default").stdout
 
-    with pytest.raises(ModelUnavailable, match="--embedder"):
-        run("bench", "locomo", talks, "--recipe", "default")
+
+def test_a_model_that_does_not_exist_fails_with_the_nearest(talks):
+    from recollect.errors import InvalidInput
+
+    with pytest.raises(InvalidInput, match=r"no embedder 'e5-smal-v2'.*Did you mean 'e5-small-v2'"):
+        run("bench", "locomo", talks, "--recipe", "default", "--embedder", "e5-smal-v2")
 
 
 def test_a_wrong_file_is_explained(home):

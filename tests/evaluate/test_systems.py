@@ -70,9 +70,11 @@ def test_keywords_alone_need_no_embedder():
     assert bench(DATASET, systems.contenders(), systems.open).n == 3
 
 
-def test_a_recipe_that_needs_vectors_says_so_before_it_starts():
-    with pytest.raises(ModelUnavailable, match="default searches by vector and no embedder was given"):
-        Recipes([named("default")])
+def test_without_an_embedder_a_recipe_is_measured_by_its_other_legs_and_says_so():
+    systems = Recipes([named("default")])
+    result = bench(DATASET, systems.contenders(), systems.open)
+    assert result.recipes[0].contender.embedder == ""
+    assert result.recipes[0].rankings[0].ids[0] == "t1"
 
 
 def test_no_recipe_is_refused():

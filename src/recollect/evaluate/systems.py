@@ -15,7 +15,7 @@ from typing import Any
 
 from recollect.embedders.base import Embedder
 from recollect.embedding import Embedding
-from recollect.errors import InvalidInput, ModelUnavailable
+from recollect.errors import InvalidInput
 from recollect.evaluate.bench import Answer, Contender, Progress, Recall
 from recollect.evaluate.datasets.base import Corpus, Dataset, Document, Question
 from recollect.evaluate.datasets.trec import TrecRun
@@ -36,7 +36,7 @@ _UNDATED = 1_577_836_800_000_000
 
 
 class Recipes:
-    """Recipes with the models they use, ready to be measured on any corpus."""
+    """Recipes with the models they use, ready to be measured on any corpus; without an embedder, by keywords alone."""
 
     def __init__(
         self, recipes: Sequence[Recipe], embedder: Embedder | None = None, reranker: OpenReranker | None = None
@@ -46,9 +46,6 @@ class Recipes:
         self.recipes = tuple(recipes)
         self.embedder = embedder if needs_vectors(recipes) else None
         self._reranker = None if reranker is None else cache(reranker)
-        if self.embedder is None and needs_vectors(recipes):
-            names = ", ".join(recipe.name for recipe in recipes if needs_vectors([recipe]))
-            raise ModelUnavailable(f"{names} searches by vector and no embedder was given; name one with --embedder")
 
     def contenders(self) -> list[Contender]:
         """Each recipe with the identity of everything that makes its rankings."""
