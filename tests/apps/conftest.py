@@ -1,7 +1,6 @@
-"""Helpers of these tests stand beside them."""
+"""Helpers that both halves use stand here."""
 
 import sys
 from pathlib import Path
 
-for folder in ("", "mcp", "http"):
-    sys.path.insert(0, str(Path(__file__).parent / folder))
+sys.path.insert(0, str(Path(__file__).parent))

@@ -18,7 +18,7 @@ from recollect.apps.http.tokens import SCOPES, Tokens
 from recollect.clock import HOUR, SECOND
 from recollect.errors import InvalidInput, NotFound
 
-from conftest import BASE, Seconds, Site, Starter  # isort: skip
+from serving import BASE, Seconds, Site, Starter  # isort: skip
 
 EVERY = [(route.method, route.path) for route in ROUTES] + [
     *((method, "/mcp") for method in ("GET", "POST", "DELETE")),

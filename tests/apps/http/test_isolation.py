@@ -86,6 +86,12 @@ def bodies(other: Tenant) -> dict[str, dict[str, Any]]:
         "link": {"from_id": theirs, "to_id": other.ids[1]},
         "judge": {"query": "zebra", "id": theirs},
         "forget": {"ids": list(other.ids)},
+        "forget_verified": {"ids": list(other.ids)},
+        "redact": {"ids": list(other.ids)},
+        "archive": {"ids": list(other.ids)},
+        "restore": {"ids": list(other.ids)},
+        "contest": {"new_id": theirs, "old_id": other.ids[1]},
+        "search_reflections": {"query": "zebra", "trace": True},
     }
 
 
@@ -177,6 +183,7 @@ def tool_arguments(other: Tenant) -> dict[str, dict[str, Any]]:
         "forget": {"ids": list(other.ids)},
         "link": {"from_id": other.ids[0], "to_id": other.ids[1]},
         "fetch": {"id": other.ids[0]},
+        "reflect": {"dry_run": True},
     }
 
 

@@ -9,7 +9,7 @@ from starlette.testclient import TestClient
 from recollect.clock import DAY
 from recollect.testing import ToyEmbedder
 
-from conftest import Site  # isort: skip
+from serving import Site  # isort: skip
 
 
 def remember(client: TestClient, text: str, **fields: Any) -> str:
@@ -35,7 +35,9 @@ def test_the_trace_says_what_happened(client: TestClient) -> None:
     assert {better, worse} == {first, second}
     assert [(drop["id"], drop["reason"]) for drop in trace["drops"]] == [(worse, f"duplicate of {better}")]
     assert {run["leg"] for run in trace["runs"]} == {"keyword", "vector", "dates", "graph"}
-    assert {"parse", "leg:keyword", "leg:vector", "retrieve", "rank", "select"} <= {timing["step"] for timing in trace["timings"]}
+    assert {"parse", "leg:keyword", "leg:vector", "retrieve", "rank", "select"} <= {
+        timing["step"] for timing in trace["timings"]
+    }
 
 
 def test_why_not(client: TestClient) -> None:
@@ -221,6 +223,57 @@ def test_upkeep(client: TestClient) -> None:
     assert client.post("/v1/reembed").json() == {"embedded": 1}
     assert client.post("/v1/check").json() == {"problems": []}
     assert client.post("/v1/repair").json() == {"problems": []}
+
+
+def test_reflecting_and_taking_it_back(client: TestClient) -> None:
+    for number in range(4):
+        remember(client, f"the grey cat Oscar sleeps on the warm sofa in room {number}")
+    assert client.post("/v1/reflect", json={"dry_run": True}).json()["created"] != []
+    assert client.get("/v1/reflections").json()["reflections"] == []
+    done = client.post("/v1/reflect").json()
+    (theme,) = done["themes"]
+    (listed,) = client.get("/v1/reflections").json()["reflections"]
+    assert sorted(listed["members"]) == sorted(theme["members"])
+    found = client.post("/v1/reflections/search", json={"query": "a cat on a sofa"}).json()
+    assert [hit["memory"]["id"] for hit in found["hits"]] == done["created"]
+    assert set(done["created"]) <= set(client.post("/v1/undo", json={"batch": done["batch"]}).json()["undone"])
+    assert client.get("/v1/reflections").json()["reflections"] == []
+
+
+def test_tidying_is_a_dry_run_unless_told_otherwise(site: Site) -> None:
+    client = site.client
+    id = remember(client, "a parking ticket", expires_at="2026-05-09")
+    site.clock.advance(2 * DAY)
+    planned = client.post("/v1/tidy").json()
+    assert [(action["action"], action["id"]) for action in planned["actions"]] == [("expire", id)]
+    assert planned["actions"][0]["after"]["archived_at"].startswith("2026-05-10")
+    assert client.get(f"/v1/memories/{id}").json()["archived_at"] is None
+    assert client.post("/v1/tidy", json={"dry_run": False}).json()["batch"]
+    assert client.get(f"/v1/memories/{id}").json()["archived_at"] is not None
+    assert client.post("/v1/restore", json={"ids": [id]}).json() == {"ids": [id]}
+
+
+def test_forgetting_with_a_receipt(client: TestClient, tmp_path: Any) -> None:
+    id = remember(client, "the combination of the safe is 4-8-15-16-23-42")
+    answer = client.post("/v1/forget-verified", json={"ids": [id, "absent"]})
+    receipt = answer.json()
+    assert (receipt["forgotten"], receipt["unknown"]) == ([id], ["absent"])
+    assert all(search["found"] == 0 for search in receipt["searches"])
+    assert "memory.db" in {scanned["file"] for scanned in receipt["files"]}
+    assert str(tmp_path) not in answer.text
+
+
+def test_audit_archive_contest_and_redact(client: TestClient) -> None:
+    old, new = remember(client, "the office is in Bonn"), remember(client, "the office is in Berlin")
+    edge = client.post("/v1/contest", json={"new_id": new, "old_id": old}).json()
+    assert (edge["from_id"], edge["to_id"]) == (old, new)
+    assert client.post("/v1/archive", json={"ids": [old]}).json() == {"ids": [old]}
+    assert client.get("/v1/count").json() == {"count": 1}
+    secret = remember(client, "the key is AKIAIOSFODNN7EXAMPLE")
+    findings = client.post("/v1/audit").json()
+    assert [finding["id"] for finding in findings["secrets"]] == [secret]
+    assert client.post("/v1/redact", json={"ids": [secret]}).json()["redacted"] == [secret]
+    assert "AKIA" not in client.get(f"/v1/memories/{secret}").json()["text"]
 
 
 def test_stats_do_not_say_where_files_lie(client: TestClient, tmp_path: Any) -> None:

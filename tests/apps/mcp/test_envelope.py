@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from recollect.apps.mcp.envelope import Quoted, quote, shown, visible
 
-from reading import read  # isort: skip
+from envelopes import read  # isort: skip
 
 
 @given(st.lists(st.tuples(st.text(), st.text()), min_size=1, max_size=5))

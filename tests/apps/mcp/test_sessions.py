@@ -20,8 +20,8 @@ from recollect.settings import Settings
 from recollect.testing import ToyEmbedder
 
 from hostile import HOSTILE  # isort: skip
-from live import listening  # isort: skip
-from reading import read  # isort: skip
+from live_server import listening  # isort: skip
+from envelopes import read  # isort: skip
 
 Opened = Callable[[], Any]
 

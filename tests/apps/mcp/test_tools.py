@@ -44,6 +44,7 @@ def test_the_surface_is_small_and_says_what_it_does(memory: Memory) -> None:
         "remember": (False, False),
         "forget": (False, True),
         "link": (False, False),
+        "reflect": (False, False),
         "search_keywords": (True, False),
         "search": (True, False),
         "fetch": (True, False),
@@ -57,7 +58,7 @@ def test_read_only_offers_only_what_reads(memory: Memory) -> None:
     assert [tool.name for tool in listed] == ["recall", "search_keywords", "search", "fetch"]
 
 
-@pytest.mark.parametrize("name", ["remember", "forget", "link"])
+@pytest.mark.parametrize("name", ["remember", "forget", "link", "reflect"])
 def test_read_only_refuses_what_writes(memory: Memory, name: str) -> None:
     with pytest.raises(MCPError, match="there is no tool"):
         session(memory, lambda client: client.call_tool(name, {}), READING)
@@ -107,6 +108,17 @@ def test_link_forget_search_fetch(memory: Memory) -> None:
     gone = call(memory, "forget", {"ids": [second, "nothing", second]}).structured_content
     assert gone == {"forgotten": [second], "unknown": ["nothing"]}
     assert memory.count() == 1
+
+
+def test_reflect_writes_a_reflection_on_a_theme(memory: Memory) -> None:
+    memory.remember_many([f"the grey cat Oscar sleeps on the warm sofa in room {number}" for number in range(4)])
+    planned = call(memory, "reflect", {"dry_run": True}).structured_content
+    assert (planned["dry_run"], memory.count(kinds=["reflection"])) == (True, 0)
+    done = call(memory, "reflect", {}).structured_content
+    assert len(done["themes"]) == len(done["created"]) == memory.count(kinds=["reflection"]) == 1
+    assert len(done["themes"][0]["members"]) == 4
+    again = call(memory, "reflect", {}).structured_content
+    assert again["created"] == []
 
 
 def test_keywords_take_the_whole_syntax(memory: Memory) -> None:

@@ -3,11 +3,11 @@
 Fields named in a route's path come from the path; the others from the query string of GET and DELETE, else from the JSON body.
 """
 
-import json
 from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
+from recollect.apps.http.strict_json import strict_json
 from recollect.model import KINDS, PRIORITIES, TIERS
 
 MOST_AT_ONCE = 1000
@@ -68,8 +68,8 @@ class Where(Asked):
         if not isinstance(value, str):
             return value
         try:
-            return json.loads(value)
-        except (ValueError, RecursionError):
+            return strict_json(value)
+        except ValueError:
             raise ValueError("must be a JSON object") from None
 
 
@@ -257,3 +257,44 @@ class File(Asked):
     """A file of the page."""
 
     file: Word
+
+
+class Themes(Asked):
+    """A search among reflections alone."""
+
+    query: Query
+    limit: int = Field(10, ge=1, le=MOST_HITS)
+    recency: Fraction = Field(0.0, description="How much freshness counts: 0 not at all, 0.1 a little.")
+    trace: bool = Field(False, description="Also everything that happened in the search.")
+
+
+class Reflect(Asked):
+    """Whether to consolidate, or only to say what would be done."""
+
+    dry_run: bool = False
+
+
+class Tidy(Asked):
+    """Whether to tidy, or only to say what would be done."""
+
+    dry_run: bool = True
+
+
+class Undo(Asked):
+    """What to take back."""
+
+    batch: Word | None = Field(None, description="As the answer of reflect or tidy names it; the last one if left out.")
+
+
+class Contest(Asked):
+    """A newer memory that contradicts an older one."""
+
+    new_id: Word
+    old_id: Word
+    close: bool = Field(False, description="Whether the older one stops being true.")
+
+
+class Redact(Asked):
+    """Memories to take likely secrets out of; all, if none is named."""
+
+    ids: Annotated[list[Word], Field(max_length=MOST_AT_ONCE)] = []

@@ -1,7 +1,6 @@
 """Reading what a client sends, never more and never longer than allowed."""
 
 import asyncio
-import json
 import tempfile
 from collections.abc import AsyncIterator
 from typing import IO, Any
@@ -9,6 +8,7 @@ from typing import IO, Any
 from starlette.requests import ClientDisconnect, Request
 
 from recollect.apps.http.refusals import Refused
+from recollect.apps.http.strict_json import strict_json
 
 JSON_LIMIT = 1_000_000
 IMPORT_LIMIT = 100_000_000
@@ -24,10 +24,9 @@ async def read_json(request: Request) -> dict[str, Any]:
         return {}
     _check_type(request, "application/json")
     try:
-        data = json.loads(raw.decode("utf-8"), parse_constant=_not_json)
-        json.dumps(data, ensure_ascii=False).encode()  # a lone surrogate is no text
-    except (ValueError, RecursionError) as error:
-        raise Refused(422, "invalid", f"the body is not JSON: {_short(error)}") from None
+        data = strict_json(raw.decode("utf-8"))
+    except ValueError as error:
+        raise Refused(422, "invalid", f"the body is not JSON: {str(error)[:200]}") from None
     if not isinstance(data, dict):
         raise Refused(422, "invalid", "the body must be a JSON object")
     return data
@@ -77,11 +76,3 @@ def _check_type(request: Request, wanted: str) -> None:
     given = request.headers.get("content-type", "").split(";")[0].strip().lower()
     if given != wanted:
         raise Refused(415, "content_type", f"send the body as {wanted}; it came as {given[:80] or 'nothing'}")
-
-
-def _not_json(constant: str) -> None:
-    raise ValueError(f"{constant} is not a number JSON has")
-
-
-def _short(error: Exception) -> str:
-    return "it is nested too deep" if isinstance(error, RecursionError) else str(error)[:200]

@@ -155,3 +155,9 @@ class LoginCodeShape(TypedDict):
     """A code for the address bar, good once and for ten minutes."""
 
     code: str
+
+
+class IdsShape(TypedDict):
+    """The memories that were changed."""
+
+    ids: list[str]

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from recollect.apps import wire
+from recollect.apps import wire, wire_upkeep
 from recollect.apps.http import asked, shapes
 from recollect.asking import filter_of
 from recollect.cookbook import RECIPES, named
@@ -140,6 +140,47 @@ def embed_missing(memory: Memory, question: asked.Nothing) -> shapes.EmbeddedSha
 
 def reembed(memory: Memory, question: asked.Nothing) -> shapes.EmbeddedShape:
     return {"embedded": memory.reembed()}
+
+
+def search_reflections(memory: Memory, question: asked.Themes) -> wire.TracedRecallShape:
+    found = memory.search_reflections(question.query, limit=question.limit, recency=question.recency)
+    return wire.traced_recall(found, with_trace=question.trace)
+
+
+def reflect(memory: Memory, question: asked.Reflect) -> wire_upkeep.ReflectedShape:
+    return wire_upkeep.reflected(memory.reflect(question.dry_run))
+
+
+def tidy(memory: Memory, question: asked.Tidy) -> wire_upkeep.TidiedShape:
+    return wire_upkeep.tidied(memory.tidy(question.dry_run))
+
+
+def undo(memory: Memory, question: asked.Undo) -> wire_upkeep.UndoneShape:
+    return wire_upkeep.undone(memory.undo(question.batch))
+
+
+def archive(memory: Memory, question: asked.Ids) -> shapes.IdsShape:
+    return {"ids": list(memory.archive(*question.ids))}
+
+
+def restore(memory: Memory, question: asked.Ids) -> shapes.IdsShape:
+    return {"ids": list(memory.restore(*question.ids))}
+
+
+def contest(memory: Memory, question: asked.Contest) -> wire.EdgeShape:
+    return wire.edge(memory.contest(question.new_id, question.old_id, question.close))
+
+
+def forget_verified(memory: Memory, question: asked.Ids) -> wire_upkeep.ReceiptShape:
+    return wire_upkeep.receipt(memory.forget_verified(*question.ids))
+
+
+def redact(memory: Memory, question: asked.Redact) -> wire_upkeep.RedactedShape:
+    return wire_upkeep.redacted(memory.redact(*question.ids))
+
+
+def audit(memory: Memory, question: asked.Nothing) -> wire_upkeep.AuditShape:
+    return wire_upkeep.audited(memory.audit())
 
 
 def check(memory: Memory, question: asked.Nothing) -> shapes.ProblemsShape:

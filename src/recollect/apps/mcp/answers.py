@@ -9,8 +9,10 @@ from typing_extensions import TypedDict
 
 from recollect.apps.mcp.envelope import NOTICE, Quoted, provenance, quote, shown, visible
 from recollect.apps.wire import EdgeShape
+from recollect.apps.wire_upkeep import ThemeShape, theme
 from recollect.clock import iso
 from recollect.model import Edge, Hit, Record
+from recollect.reflect.model import Reflected
 from recollect.trace import Recall
 
 TITLE_LENGTH = 80
@@ -60,6 +62,19 @@ class LinkedAnswer(TypedDict):
     """The link as it stands."""
 
     link: EdgeShape
+
+
+class ReflectedAnswer(TypedDict):
+    """What consolidation did, or in a dry run would do."""
+
+    notice: str
+    promoted: list[str]
+    linked: int
+    themes: list[ThemeShape]
+    created: list[str]
+    removed: list[str]
+    warnings: list[str]
+    dry_run: bool
 
 
 class ResultShape(TypedDict):
@@ -140,6 +155,21 @@ def linked(edge: Edge, shape: EdgeShape) -> Answer:
     """What `link` answers."""
     structured: LinkedAnswer = {"link": shape}
     return Answer(shown(structured), f"Linked, kind {json.dumps(shown(edge.kind))}, weight {edge.weight:g}.")
+
+
+def reflected(done: Reflected) -> Answer:
+    """What `reflect` answers; themes are made of the memories' own words, so they are data too."""
+    structured: ReflectedAnswer = {
+        "notice": NOTICE,
+        "promoted": list(done.promoted),
+        "linked": done.linked,
+        "themes": [theme(one) for one in done.themes],
+        "created": list(done.created),
+        "removed": list(done.removed),
+        "warnings": list(done.warnings),
+        "dry_run": done.dry_run,
+    }
+    return _as_json(structured)
 
 
 def results(recall: Recall) -> Answer:

@@ -80,6 +80,12 @@ class LinkArguments(Arguments):
     weight: float = Field(1.0, ge=0, le=1, description="How strong the link is.")
 
 
+class ReflectArguments(Arguments):
+    """Arguments of `reflect`."""
+
+    dry_run: bool = Field(False, description="Only say what would be done.")
+
+
 class SearchArguments(Arguments):
     """Arguments of `search`."""
 
@@ -138,6 +144,10 @@ def link(memory: Memory, asked: LinkArguments, client: str) -> Answer:
     return answers.linked(edge, wire.edge(edge))
 
 
+def reflect(memory: Memory, asked: ReflectArguments, client: str) -> Answer:
+    return answers.reflected(memory.reflect(asked.dry_run))
+
+
 def search(memory: Memory, asked: SearchArguments, client: str) -> Answer:
     return answers.results(memory.recall(asked.query, limit=10))
 
@@ -188,6 +198,16 @@ TOOLS: dict[str, Tool] = {
             takes=LinkArguments,
             gives=answers.LinkedAnswer,
             run=link,
+        ),
+        Tool(
+            name="reflect",
+            title="Reflect on what is remembered",
+            about="Consolidates the memory: promotes what has proved itself, links what is alike and writes a reflection "
+            "on every theme. Memories are never changed or lost. Call it at the end of a long session.",
+            scope="write",
+            takes=ReflectArguments,
+            gives=answers.ReflectedAnswer,
+            run=reflect,
         ),
         Tool(
             name="search_keywords",

@@ -1,0 +1,210 @@
+"""The JSON shapes of what keeps a memory in order: reflecting, tidying, auditing, proven forgetting."""
+
+from collections.abc import Mapping
+from pathlib import PurePath
+from typing import Any
+
+from typing_extensions import TypedDict
+
+from recollect.asking import TIMES
+from recollect.clock import iso
+from recollect.lifecycle.auditing import AuditReport, Finding
+from recollect.lifecycle.journal import Action
+from recollect.lifecycle.receipts import Receipt
+from recollect.lifecycle.redacting import Redacted
+from recollect.lifecycle.tidying import Tidied
+from recollect.lifecycle.undoing import Undone
+from recollect.reflect.model import Reflected, Theme
+
+
+class ThemeShape(TypedDict):
+    """Memories that belong together."""
+
+    id: str
+    members: list[str]
+    keywords: list[str]
+    coherence: float
+
+
+class ReflectedShape(TypedDict):
+    """What a consolidation did, or in a dry run would do; `batch` undoes it."""
+
+    promoted: list[str]
+    linked: int
+    themes: list[ThemeShape]
+    created: list[str]
+    refreshed: list[str]
+    removed: list[str]
+    refused: dict[str, int]
+    warnings: list[str]
+    batch: str | None
+    dry_run: bool
+
+
+class ActionShape(TypedDict):
+    """One change of standing, and why."""
+
+    action: str
+    id: str
+    before: dict[str, Any]
+    after: dict[str, Any]
+    why: str
+
+
+class TidiedShape(TypedDict):
+    """What tidying did, or in a dry run would do; `batch` undoes it."""
+
+    actions: list[ActionShape]
+    batch: str | None
+    dry_run: bool
+
+
+class UndoneShape(TypedDict):
+    """Memories brought back to what they were, and those left alone with the reason."""
+
+    batch: str
+    undone: list[str]
+    skipped: dict[str, str]
+
+
+class FindingShape(TypedDict):
+    """Something about one memory."""
+
+    id: str
+    what: str
+
+
+class AuditShape(TypedDict):
+    """What an audit found, by concern."""
+
+    clean: bool
+    memories: int
+    duplicates: list[list[str]]
+    stale: list[FindingShape]
+    never_recalled: list[str]
+    secrets: list[FindingShape]
+    orphans: list[FindingShape]
+
+
+class SearchedShape(TypedDict):
+    """How often one leg or index was asked, and what it still held."""
+
+    where: str
+    asked: int
+    found: int
+
+
+class ScannedShape(TypedDict):
+    """A file that was read, and the traces in it."""
+
+    file: str
+    bytes: int
+    traces: int
+
+
+class ReceiptShape(TypedDict):
+    """The proof of forgetting; `verified` when nothing was found anywhere."""
+
+    verified: bool
+    forgotten: list[str]
+    unknown: list[str]
+    at: str
+    store: str
+    removed: dict[str, int]
+    rebuilt: list[str]
+    searches: list[SearchedShape]
+    files: list[ScannedShape]
+    too_short: int
+    log_cleared: bool
+
+
+class RedactedShape(TypedDict):
+    """The memories that were rewritten."""
+
+    redacted: list[str]
+    log_cleared: bool
+
+
+def reflected(done: Reflected) -> ReflectedShape:
+    """A consolidation as JSON."""
+    return {
+        "promoted": list(done.promoted),
+        "linked": done.linked,
+        "themes": [theme(one) for one in done.themes],
+        "created": list(done.created),
+        "refreshed": list(done.refreshed),
+        "removed": list(done.removed),
+        "refused": dict(done.refused),
+        "warnings": list(done.warnings),
+        "batch": done.batch,
+        "dry_run": done.dry_run,
+    }
+
+
+def theme(one: Theme) -> ThemeShape:
+    """A theme as JSON."""
+    return {"id": one.id, "members": list(one.members), "keywords": list(one.keywords), "coherence": one.coherence}
+
+
+def tidied(done: Tidied) -> TidiedShape:
+    """A tidying as JSON."""
+    return {"actions": [action(one) for one in done.actions], "batch": done.batch, "dry_run": done.dry_run}
+
+
+def action(one: Action) -> ActionShape:
+    """A change of standing as JSON."""
+    return {
+        "action": one.action,
+        "id": one.id,
+        "before": _with_times(one.before),
+        "after": _with_times(one.after),
+        "why": one.why,
+    }
+
+
+def undone(done: Undone) -> UndoneShape:
+    """An undoing as JSON."""
+    return {"batch": done.batch, "undone": list(done.undone), "skipped": dict(done.skipped)}
+
+
+def audited(report: AuditReport) -> AuditShape:
+    """An audit as JSON."""
+    return {
+        "clean": report.clean,
+        "memories": report.memories,
+        "duplicates": [list(ids) for ids in report.duplicates],
+        "stale": [_finding(one) for one in report.stale],
+        "never_recalled": list(report.never_recalled),
+        "secrets": [_finding(one) for one in report.secrets],
+        "orphans": [_finding(one) for one in report.orphans],
+    }
+
+
+def receipt(given: Receipt) -> ReceiptShape:
+    """A receipt as JSON; files by their names alone."""
+    return {
+        "verified": given.verified,
+        "forgotten": list(given.forgotten),
+        "unknown": list(given.unknown),
+        "at": given.at,
+        "store": given.store,
+        "removed": dict(given.removed),
+        "rebuilt": list(given.rebuilt),
+        "searches": [{"where": one.where, "asked": one.asked, "found": one.found} for one in given.searches],
+        "files": [{"file": PurePath(one.file).name, "bytes": one.bytes, "traces": one.traces} for one in given.files],
+        "too_short": given.too_short,
+        "log_cleared": given.log_cleared,
+    }
+
+
+def redacted(done: Redacted) -> RedactedShape:
+    """A redaction as JSON."""
+    return {"redacted": list(done.ids), "log_cleared": done.log_cleared}
+
+
+def _finding(one: Finding) -> FindingShape:
+    return {"id": one.id, "what": one.what}
+
+
+def _with_times(fields: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: iso(value) if name in TIMES and isinstance(value, int) else value for name, value in fields.items()}
