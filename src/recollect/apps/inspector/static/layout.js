@@ -102,3 +102,29 @@ function fitted(nodes, near) {
   }
   return nodes;
 }
+
+// Moves points that are closer than `apart` away from each other, within `width` × `height` less `margin`.
+export function separate(points, apart, { width, height, margin }) {
+  for (let round = 0; round < 60; round += 1) {
+    for (let one = 0; one < points.length; one += 1) {
+      for (let other = one + 1; other < points.length; other += 1) part(points[one], points[other], apart);
+    }
+    for (const point of points) {
+      point.x = Math.min(Math.max(point.x, margin.x), width - margin.x);
+      point.y = Math.min(Math.max(point.y, margin.y), height - margin.y);
+    }
+  }
+  return points;
+}
+
+function part(one, other, apart) {
+  const dx = one.x - other.x || 0.5;
+  const dy = one.y - other.y || 0.5;
+  const distance = Math.hypot(dx, dy);
+  if (distance >= apart) return;
+  const push = (apart - distance) / 2 / distance;
+  one.x += dx * push;
+  one.y += dy * push;
+  other.x -= dx * push;
+  other.y -= dy * push;
+}

@@ -4,7 +4,7 @@ import * as api from "./api.js";
 import { announce, busy, empty, failed } from "./app.js";
 import { fill, h, s } from "./dom.js";
 import * as format from "./format.js";
-import { layout } from "./layout.js";
+import { layout, separate } from "./layout.js";
 import { hidePanel, showPanel } from "./panel.js";
 import { current, go, link, patch } from "./state.js";
 
@@ -77,7 +77,10 @@ export function create(root) {
     const margin = { x: width < 560 ? 56 : 104, y: 48 };
     const ids = graph.nodes.map((node) => node.id);
     const places = layout(graph.center, ids, graph.edges.map((edge) => ({ from: edge.from_id, to: edge.to_id })));
-    const at = (id) => ({ x: width / 2 + places.get(id).x * (width / 2 - margin.x), y: height / 2 + places.get(id).y * (height / 2 - margin.y) });
+    const points = ids.map((id) => ({ x: width / 2 + places.get(id).x * (width / 2 - margin.x), y: height / 2 + places.get(id).y * (height / 2 - margin.y) }));
+    const apart = Math.min(128, 0.7 * Math.sqrt((width * height) / ids.length));
+    const settled = new Map(separate(points, apart, { width, height, margin }).map((point, row) => [ids[row], point]));
+    const at = (id) => settled.get(id);
     const kinds = [...new Set(graph.edges.map((edge) => edge.kind))];
     const drawing = s("svg.graph", { viewBox: `0 0 ${width} ${height}`, width, height, role: "group", "aria-label": "Graph; arrow keys move between memories, Enter chooses, g centres" },
       s("defs", null, s("marker#arrow", { viewBox: "0 0 8 8", refX: 7, refY: 4, markerWidth: 8, markerHeight: 8, markerUnits: "userSpaceOnUse", orient: "auto" }, s("path.arrow-head", { d: "M0 .5 7 4 0 7.500z" }))),

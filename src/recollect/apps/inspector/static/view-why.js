@@ -13,6 +13,7 @@ import { recallBody } from "./view-search.js";
 
 const PAUSE = 120;
 const OFFERED = 8;
+const LIKE_AN_ID = /^(?=\S*\d)\S{8,}$/;
 
 export function create(root) {
   const latest = new api.Latest();
@@ -31,10 +32,10 @@ export function create(root) {
   });
 
   async function take() {
-    const id = input.value.trim();
+    const text = input.value.trim();
     const card = offers.querySelector(".card");
-    if (/^\S+$/.test(id) && (await exists(id))) go({ id, sel: "" });
-    else if (card) go({ id: card.dataset.id, sel: "" });
+    const isId = LIKE_AN_ID.test(text) && (await exists(text));
+    if (text) go({ id: isId || !card ? text : card.dataset.id, sel: "" });
   }
 
   async function offer() {
