@@ -6,7 +6,6 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import closing
 from dataclasses import dataclass
 from importlib import resources
-from mimetypes import guess_type
 from typing import IO, Any, TypeVar
 
 from pydantic import ValidationError
@@ -33,6 +32,8 @@ from recollect.memory import Memory
 T = TypeVar("T")
 MCP_PATH = "/mcp"
 _CHUNK = 65536
+# What the inspector is made of; a machine's own table of types may know none of them.
+_KINDS = {"html": "text/html", "css": "text/css", "js": "text/javascript", "svg": "image/svg+xml"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -277,5 +278,5 @@ def _file(name: str) -> Response:
     file = resources.files("recollect.apps").joinpath("inspector", "static", name)
     if not file.is_file():
         raise NotFound(f"there is no file {name[:80]!r}")
-    kind = guess_type(name)[0] or "application/octet-stream"
+    kind = _KINDS.get(name.rpartition(".")[2], "application/octet-stream")
     return Response(file.read_bytes(), media_type=kind, headers={"Content-Security-Policy": PAGE_POLICY})

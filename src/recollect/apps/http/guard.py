@@ -114,6 +114,8 @@ class Doorkeeper:
             if request.scope["path"] == LIVE:
                 return None
             grant = self._grant(request)
+            if welcome := self._entrance.by_link(request, grant is not None):
+                return welcome
             if grant is None:
                 return await self._entrance.answer(request) or _unauthorized()
             self._check_rate(grant)
