@@ -1,12 +1,11 @@
 """Chromium, looking at the real server; a page on which anything goes wrong fails its test."""
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from inspecting import ARGUMENTS, CHROMIUM, Inspected, serving
+from inspecting import ARGUMENTS, CHROMIUM, Inspected, Opening, Watched, serving
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, BrowserContext, Page
@@ -18,24 +17,14 @@ document.addEventListener("securitypolicyviolation", (event) => window.refused.p
 """
 
 
-@dataclass
-class Watched:
-    """What went wrong on pages, and whether that was to be expected."""
-
-    troubles: list[str] = field(default_factory=list)
-    dialogs: list[str] = field(default_factory=list)
-    expected: bool = False
-
-
-Opening = Callable[..., "Page"]
-
-
 @pytest.fixture(scope="session")
 def chromium() -> Iterator["Browser"]:
     """One browser for all tests."""
     if CHROMIUM is None:
         pytest.skip("no Chromium found; on Debian: apt-get install chromium")
-    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed: pip install playwright")
+    playwright = pytest.importorskip(
+        "playwright.sync_api", reason="playwright is not installed: pip install playwright"
+    )
     with playwright.sync_playwright() as running:
         browser = running.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
         yield browser

@@ -5,10 +5,10 @@ import shutil
 import socket
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Thread
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import httpx
 import uvicorn
@@ -21,6 +21,9 @@ from recollect.apps.opener import Opener
 from recollect.memory import Memory
 from recollect.settings import Settings
 from recollect.testing import FixedClock, ToyEmbedder
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 ARGUMENTS = [
@@ -45,6 +48,18 @@ LINKS = (
     ("We take Pier Street", "counted sixty", "decided_from", 0.7),
     ("opening of Pier Street", "We take Pier Street", "related", 0.8),
 )
+
+
+@dataclass
+class Watched:
+    """What went wrong on pages, and whether that was to be expected."""
+
+    troubles: list[str] = field(default_factory=list)
+    dialogs: list[str] = field(default_factory=list)
+    expected: bool = False
+
+
+Opening = Callable[..., "Page"]
 
 
 @dataclass

@@ -1,8 +1,7 @@
 """The page in a real browser: asking, explaining, comparing, judging."""
 
 import pytest
-from conftest import Opening, Watched
-from inspecting import CHROMIUM, Inspected
+from inspecting import CHROMIUM, Inspected, Opening, Watched
 
 pytestmark = [pytest.mark.browser, pytest.mark.skipif(CHROMIUM is None, reason="no Chromium found")]
 pytest.importorskip("playwright", reason="playwright is not installed")
@@ -24,7 +23,9 @@ def ask(page: Page, question: str) -> None:
 
 
 def parts(page: Page) -> list[float]:
-    return [float(value) for value in page.eval_on_selector_all(".panel .delta-exact", "all => all.map(one => one.value)")]
+    return [
+        float(value) for value in page.eval_on_selector_all(".panel .delta-exact", "all => all.map(one => one.value)")
+    ]
 
 
 class TestSearching:
@@ -160,7 +161,9 @@ class TestComparing:
             });
         })""")
 
-    def test_the_panel_explains_the_hit_of_the_side_it_was_chosen_on(self, opened: Opening, inspected: Inspected) -> None:
+    def test_the_panel_explains_the_hit_of_the_side_it_was_chosen_on(
+        self, opened: Opening, inspected: Inspected
+    ) -> None:
         page = opened(f"{RYE_HASH.replace('search', 'compare')}&b=memini")
         hit = inspected.post("/v1/recall", query=RYE, recipe="memini")["hits"][1]
         page.locator(".column:last-child .card-text").nth(1).click()
@@ -252,7 +255,9 @@ class TestJudging:
         page.keyboard.press("n")
         expect(page.locator("main .card.current .judge.no")).to_have_attribute("aria-pressed", "true")
         first, second = ids(page)[:2]
-        judged = {(one["query"], one["memory_id"]): one["grade"] for one in inspected.get("/v1/judgements")["judgements"]}
+        judged = {
+            (one["query"], one["memory_id"]): one["grade"] for one in inspected.get("/v1/judgements")["judgements"]
+        }
         assert judged == {(RYE, first): 1, (RYE, second): 0}
 
     def test_a_judgement_is_seen_again_and_can_be_changed(self, opened: Opening, inspected: Inspected) -> None:
