@@ -87,7 +87,8 @@ def relevance(ledger: Ledger, weight: float | None) -> Ledger:
     best = ledger.totals.max(initial=0.0)
     if weight is None or best <= 0:
         return ledger
-    columns = [Column(c.step, c.name, weight * c.deltas / best, c.values, c.formula) for c in ledger.columns]
+    scaled = ("" if best == 1 else f", ÷ {best:.4g}, the best") + ("" if weight == 1 else f", × {weight:g}")
+    columns = [Column(c.step, c.name, weight * c.deltas / best, c.values, c.formula + scaled) for c in ledger.columns]
     return Ledger.of(ledger.ids, columns)
 
 
