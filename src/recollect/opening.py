@@ -46,7 +46,7 @@ def open(
     settings = load()
 
     def options() -> "OpenOptions":
-        return models or open_options(settings, _announcer())
+        return models or open_options(settings, announcer())
 
     store = SqliteStore(_usual_path(settings) if path is None else path, read_only=read_only)
     return Memory(
@@ -54,14 +54,14 @@ def open(
         embedding=Embedding(store, _embedder_opener(_chosen(embedder, settings.embedder), options)),
         reranker=_reranker_opener(_chosen(reranker, settings.reranker), options),
         recipe=settings.recipe if recipe is None else recipe,
-        chat=chat or _chat(settings),
+        chat=chat or chat_of(settings),
         clock=clock,
         strict=strict,
         count_accesses=not read_only,
     )
 
 
-def _chat(settings: Settings) -> Chat | None:
+def chat_of(settings: Settings) -> Chat | None:
     """The language model of the settings, for the optional fallbacks; most people have none and need none."""
     llm = settings.llm
     if not llm.base_url or not llm.model:
@@ -114,7 +114,7 @@ def _reranker_opener(reranker: str | Reranker | None, options: Options) -> Calla
     return open_by_name
 
 
-def _announcer() -> Callable[[int, int, str], None]:
+def announcer() -> Callable[[int, int, str], None]:
     """Says once per file set that weights are being fetched, so that the first recall does not seem to hang."""
     announced: set[str] = set()
 

@@ -10,13 +10,13 @@ from recollect.clock import Clock, system_clock
 from recollect.embedders.base import Embedder
 from recollect.embedding import Embedding
 from recollect.memory import Memory
+from recollect.opening import announcer, chat_of
 from recollect.rerankers.base import Reranker
-from recollect.settings import Settings, open_options
+from recollect.settings import NONE, Settings, open_options
 from recollect.stores.sqlite import SqliteStore
 from recollect.trace import Recall
 
 T = TypeVar("T")
-NONE = "none"  # the setting that means no model at all
 
 
 class Watcher(Protocol):
@@ -44,6 +44,7 @@ class Opener:
     def __init__(self, settings: Settings, *, embedder: Embedder | None = None, clock: Clock = system_clock) -> None:
         self._settings = settings
         self._clock = clock
+        self._chat = chat_of(settings)
         self._watchers: tuple[Watcher, ...] = ()
         self._embedder: Callable[[], Embedder] | None = once(self._open_embedder)
         if embedder is not None:
@@ -64,6 +65,7 @@ class Opener:
             embedding=Embedding(store, self._embedder),
             reranker=self._reranker,
             recipe=self._settings.recipe,
+            chat=self._chat,
             clock=self._clock,
             count_accesses=not read_only,
         )
@@ -73,12 +75,12 @@ class Opener:
     def _open_embedder(self) -> Embedder:
         from recollect.embedders import open_embedder
 
-        return open_embedder(self._settings.embedder, open_options(self._settings))
+        return open_embedder(self._settings.embedder, open_options(self._settings, announcer()))
 
     def _open_reranker(self, name: str) -> Reranker:
         from recollect.rerankers import open_reranker
 
-        return open_reranker(self._settings.reranker if name == "default" else name, open_options(self._settings))
+        return open_reranker(self._settings.reranker if name == "default" else name, open_options(self._settings, announcer()))
 
 
 def once(make: Callable[[], T]) -> Callable[[], T]:

@@ -17,10 +17,10 @@ from serving import BASE, UNHURRIED, Seconds, Site, Starter  # isort: skip
 
 @pytest.fixture
 def start(tmp_path: Path) -> Iterator[Starter]:
-    """Starts servers; `limits` may be others than the usual ones."""
+    """Starts servers; `limits` may be others than the usual ones, and without `enter` somebody else runs the app."""
     running: list[TestClient] = []
 
-    def begin(limits: Limits = UNHURRIED, **more: object) -> Site:
+    def begin(limits: Limits = UNHURRIED, *, enter: bool = True, **more: object) -> Site:
         clock, seconds = FixedClock("2026-05-08"), Seconds()
         tokens = Tokens(tmp_path / "tokens.toml")
         secret = tokens.make_first()
@@ -39,8 +39,9 @@ def start(tmp_path: Path) -> Iterator[Starter]:
         client = TestClient(
             server.app, base_url=BASE, headers={"Authorization": f"Bearer {secret}"}, follow_redirects=False
         )
-        client.__enter__()
-        running.append(client)
+        if enter:
+            client.__enter__()
+            running.append(client)
         return Site(server, client, tokens, clock, seconds)
 
     yield begin

@@ -40,6 +40,7 @@ COMMANDS = (
 OPTIONAL_COMMANDS = (
     Row("recollect.apps.mcp.cli:app", "mcp", "Serve"),
     Row("recollect.apps.http.cli:serve", "serve", "Serve"),
+    Row("recollect.apps.http.cli:token_app", "token", "Serve"),
 )
 
 

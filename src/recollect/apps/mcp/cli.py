@@ -109,7 +109,7 @@ def _command(store: Path | None, read_only: bool) -> list[str]:
     """How a client starts us: with full paths, for desktop programs do not share the shell's PATH."""
     beside = Path(sys.executable).with_name("recollect.exe" if sys.platform == "win32" else "recollect")
     found = str(beside) if beside.exists() else shutil.which("recollect")
-    program = [found] if found else [sys.executable, "-m", "recollect"]
+    program = [found] if found else [sys.executable, "-m", "recollect.apps.cli"]
     options = [
         *(["--store", str(store.expanduser().resolve())] if store else []),
         *(["--read-only"] if read_only else []),
