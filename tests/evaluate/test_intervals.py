@@ -4,7 +4,7 @@ from math import sqrt
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from recollect.errors import InvalidInput
@@ -91,6 +91,7 @@ def test_unequal_groups_weigh_by_their_questions():
     assert mean_interval([1.0, 1.0, 1.0, 0.0], groups=["a", "a", "a", "b"]).mean == 3 / 4
 
 
+@settings(deadline=None)
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=30))
 def test_bounds_stay_within_the_values(values):
     interval = mean_interval(values, how=Bootstrap(resamples=50))

@@ -3,7 +3,7 @@
 from math import log2
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from recollect.errors import InvalidInput
@@ -119,16 +119,19 @@ _ids = st.lists(st.sampled_from("abcdefghij"), unique=True)
 _gold = st.dictionaries(st.sampled_from("abcdefghij"), st.integers(1, 3).map(float), min_size=1)
 
 
+@settings(deadline=None)
 @given(_gold, _ids, st.sampled_from(STANDARD))
 def test_every_value_lies_between_zero_and_one(gold, ranked, chosen):
     assert 0.0 <= chosen(gold, ranked) <= 1.0 + 1e-12
 
 
+@settings(deadline=None)
 @given(_gold, _ids, st.sampled_from(["any", "all", "recall", "mrr"]), st.integers(1, 9))
 def test_a_deeper_cut_never_scores_less(gold, ranked, measure, k):
     assert Metric(measure, k)(gold, ranked) <= Metric(measure, k + 1)(gold, ranked)
 
 
+@settings(deadline=None)
 @given(_gold)
 def test_gold_in_the_order_of_its_grades_is_perfect(gold):
     best = sorted(gold, key=lambda i: -gold[i])

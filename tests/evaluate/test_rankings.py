@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from recollect.errors import DatasetError
@@ -47,6 +47,7 @@ def test_writing_and_reading_lose_nothing(tmp_path):
     assert [p.name for p in (tmp_path / "deep").iterdir()] == ["r.jsonl"]
 
 
+@settings(deadline=None)
 @given(st.text(min_size=1).filter(str.strip), st.floats(allow_nan=False, allow_infinity=False))
 def test_any_text_and_any_score_survive(tmp_path_factory, text, score):
     path = tmp_path_factory.mktemp("r") / "r.jsonl"
