@@ -1,8 +1,12 @@
 """Proof that something is gone: every leg and index is asked for it, and the live files are read byte by byte."""
 
+import re
+import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+
+import numpy as np
 
 from recollect.drafts import canonical_json
 from recollect.lifecycle.sameness import holding
@@ -16,8 +20,10 @@ from recollect.stores.base import Store
 
 RUN = 24  # bytes of text looked for at once
 _NUMBERS = 8  # of a vector looked for at once, from its beginning, middle and end
+_DISTINCT = 4  # bytes at the head of a run; zeros stand everywhere
+_WORD = re.compile(r"[^\W_]+")
 _ALL = 1_000_000
-_DEEP = 1000
+_DEEP = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +81,7 @@ def search(store: Store, evidence: Evidence, now: int) -> Iterator[Search]:
     yield Search(
         "vector leg", len(vectors), sum(_among(store.search_vectors(v, anything, _DEEP), ids) for v in vectors)
     )
-    yield Search("dates leg", len(texts), sum(_by_date(store, record, anything, ids) for record in texts))
+    yield Search("dates leg", len(ids), len(store.recent(anything.only(sorted(ids)), len(ids))))
     yield Search("graph leg", len(ids), len(store.edges(sorted(ids), anything, _ALL)))
     yield Search("links", 1, sum(edge.from_id in ids or edge.to_id in ids for edge in store.export_edges()))
     reflections = list(pages(store, replace(anything, kinds=(REFLECTION,))))
@@ -91,10 +97,6 @@ def _by_words(store: Store, record: Record, anything: Filter, ids: frozenset[str
     now = _among(store.search_keywords(query, anything, _DEEP), ids)
     then = replace(anything, known_at=record.recorded_at)
     return now + _among(store.search_keywords(query, then, _DEEP), ids)
-
-
-def _by_date(store: Store, record: Record, anything: Filter, ids: frozenset[str]) -> int:
-    return _among(store.recent(replace(anything, since=record.date, until=record.date + 1), _ALL), ids)
 
 
 def _among(hits: Sequence[object], ids: frozenset[str]) -> int:
@@ -128,12 +130,19 @@ def _needles(evidence: Evidence) -> tuple[set[bytes], int]:
     for text in dict.fromkeys(text for record in evidence.records() for text in said(record)):
         runs = runs_of(text)
         needles.update(runs)
+        needles.update(word.encode()[:SHORTEST] for word in words(text) if len(word.encode()) >= SHORTEST)
         too_short += not runs
-    for vector in evidence.vectors.values():
-        middle = len(vector) // 2
-        parts = (vector[:_NUMBERS], vector[middle : middle + _NUMBERS], vector[-_NUMBERS:])
-        needles.update(run for part in parts if len(run := part.astype("<f4").tobytes()) >= SHORTEST)
-    return needles, too_short
+    needles.update(run for vector in evidence.vectors.values() for run in _parts(vector))
+    return {needle for needle in needles if len(set(needle[:SHORTEST])) >= _DISTINCT}, too_short
+
+
+def _parts(vector: Vector) -> Iterator[bytes]:
+    """A few numbers of a vector from its beginning, middle and end, each time from one that is not zero."""
+    filled = np.flatnonzero(vector)
+    for start in dict.fromkeys((filled[0], filled[len(filled) // 2], filled[max(0, len(filled) - _NUMBERS)])):
+        part = vector[start : start + _NUMBERS].astype("<f4").tobytes()
+        if len(part) >= SHORTEST:
+            yield part
 
 
 def said(record: Record) -> Iterator[str]:
@@ -156,20 +165,39 @@ def runs_of(text: str) -> list[bytes]:
     return [data[start : start + RUN] for start in starts]
 
 
+def words(text: str) -> set[str]:
+    """The words of a text as an index spells them, but for their endings."""
+    return set(_WORD.findall(text.lower()))
+
+
 def _not_shared(store: Store, found: set[bytes]) -> set[bytes]:
-    """Of the runs found, those that no memory of the store accounts for."""
+    """Of the runs found, those that neither another memory nor an empty store accounts for."""
     left = set(found)
-    if not left:
-        return left
-    records = list(store.export_records())
-    for record in records:
-        whole = b"\0".join(text.encode() for text in said(record))
+    for whole in _accounts(store) if left else ():
         left = {run for run in left if run not in whole}
-    for vector in _vectors(store, [record.id for record in records]) if left else ():
-        left = {run for run in left if run not in vector}
+        if not left:
+            break
     return left
 
 
-def _vectors(store: Store, ids: Sequence[str]) -> Iterator[bytes]:
-    for start in range(0, len(ids), 1000):
-        yield from (vector.astype("<f4").tobytes() for vector in store.vectors(ids[start : start + 1000]).values())
+def _accounts(store: Store) -> Iterator[bytes]:
+    ids: list[str] = []
+    for record in store.export_records():
+        ids.append(record.id)
+        names = (record.id, record.thread or "", record.source or "")
+        texts = "\0".join((*said(record), *names))
+        yield f"{texts}\0{texts.lower()}".encode()
+    yield "\0".join(text for j in store.judgements() for text in (j.query, j.query.lower())).encode()
+    for start in range(0, len(ids), _DEEP):
+        yield from (vector.astype("<f4").tobytes() for vector in store.vectors(ids[start : start + _DEEP]).values())
+    yield _empty(store)
+
+
+def _empty(store: Store) -> bytes:
+    """What a store of this kind holds before anything was remembered: the names of its tables and columns."""
+    with tempfile.TemporaryDirectory() as folder:
+        fresh = type(store)(Path(folder) / "empty.db")  # type: ignore[call-arg]
+        fresh.scrub()
+        whole = b"".join(file.read_bytes() for file in live_files(fresh))
+        fresh.close()
+    return whole + whole.lower()

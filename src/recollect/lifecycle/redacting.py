@@ -14,8 +14,9 @@ from recollect.lifecycle.auditing import audit
 from recollect.lifecycle.journal import Action
 from recollect.lifecycle.secrets import redacted, redacted_json
 from recollect.model import Draft, Edge, Filter, Record
+from recollect.pipeline import members
 from recollect.reflect.rebuilding import derived_from, rebuild
-from recollect.stores.base import EmbeddingSpace, Store
+from recollect.stores.base import EmbeddingSpace, Judgement, Store
 
 Fill = Callable[[Sequence[Draft]], tuple[list[Draft], EmbeddingSpace | None, RecollectError | None]]
 _ALL = 1_000_000
@@ -32,30 +33,49 @@ class Redacted:
 
 def redact(store: Store, ids: Sequence[str] | None, now: int, fill: Fill) -> Redacted:
     """Takes likely secrets out of these memories, or out of all; a memory without any is not touched."""
+    while True:
+        work = _look(store, ids, now)
+        if not work.versions:
+            return Redacted(())
+        drafts, space, _ = fill([_draft(versions[-1]) for versions in work.clean.values()])
+        with store.transaction():
+            # Embedding takes a while; what was changed meanwhile is looked at again.
+            if all(store.history(id) == versions for id, versions in work.versions.items()):
+                _rewrite(store, work, drafts, space, now)
+                break
+    return Redacted(tuple(work.versions), store.scrub())
+
+
+@dataclass(frozen=True, slots=True)
+class _Work:
+    versions: Mapping[str, Sequence[Record]]  # of the memories that hold a secret, as they are
+    clean: Mapping[str, Sequence[Record]]  # and as they should be
+    judged: Sequence[Judgement]
+
+
+def _look(store: Store, ids: Sequence[str] | None, now: int) -> _Work:
     chosen = list(ids) if ids is not None else list(dict.fromkeys(f.id for f in audit(store, now).secrets))
-    before = {id: store.history(id) for id in chosen}
+    before = {id: versions for id in chosen if (versions := store.history(id)) and not members(versions[-1])}
     after = {id: [_clean(record) for record in versions] for id, versions in before.items()}
     judged = [judgement for judgement in store.judgements() if judgement.memory_id in before]
     unclean = {j.memory_id for j in judged if redacted(j.query) != j.query}
-    dirty = [id for id in chosen if before[id] and (after[id] != before[id] or id in unclean)]
-    if not dirty:
-        return Redacted(())
-    present = {id: after[id][-1] for id in dirty}
-    drafts, space, _ = fill([_draft(record) for record in present.values()])
-    with store.transaction():
-        edges = _edges(store, dirty, now)
-        derived = derived_from(store, dirty, now)
-        store.forget([*dirty, *(record.id for record in derived)])
-        store.add(drafts, now, space)
-        store.restore_versions([record for id in dirty for record in after[id][:-1]])
-        gone = {record.id for record in derived}
-        store.link([edge for edge in edges if not {edge.from_id, edge.to_id} & gone], now)
-        store.judge([replace(j, query=redacted(j.query)) for j in judged if j.memory_id in present])
-        rebuild(store, derived, now)
-        journal.log(
-            store, [Action("redact", id, {}, {"redacted": True}) for id in dirty], now, journal.new_batch("redact", now)
-        )
-    return Redacted(tuple(dirty), store.scrub())
+    dirty = [id for id in before if after[id] != before[id] or id in unclean]
+    return _Work({id: before[id] for id in dirty}, {id: after[id] for id in dirty}, judged)
+
+
+def _rewrite(store: Store, work: _Work, drafts: Sequence[Draft], space: EmbeddingSpace | None, now: int) -> None:
+    dirty = list(work.versions)
+    edges = _edges(store, dirty, now)
+    derived = derived_from(store, dirty, now)
+    gone = {record.id for record in derived}
+    store.forget([*dirty, *gone])
+    store.add(drafts, now, space)
+    store.restore_versions([record for versions in work.clean.values() for record in versions[:-1]])
+    store.link([edge for edge in edges if not {edge.from_id, edge.to_id} & gone], now)
+    store.judge([replace(j, query=redacted(j.query)) for j in work.judged if j.memory_id in work.versions])
+    rebuild(store, derived, now)
+    actions = [Action("redact", id, {}, {"redacted": True}) for id in dirty]
+    journal.log(store, actions, now, journal.new_batch("redact", now))
 
 
 def _clean(record: Record) -> Record:

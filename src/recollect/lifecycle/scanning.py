@@ -18,12 +18,12 @@ def found_in(path: Path, needles: Iterable[bytes]) -> set[bytes]:
     if not wanted or not path.exists():
         return set()
     begun = _Beginnings(wanted)
-    longest = max(map(len, wanted))
-    found: set[bytes] = set()
-    for window in _windows(path, longest):
+    left = set(wanted)
+    for window in _windows(path, max(map(len, wanted))):
         for place, beginning in begun.places(window):
-            found.update(needle for needle in begun.needles[beginning] if window.startswith(needle, place))
-    return found
+            for size in begun.sizes[beginning]:
+                left.discard(window[place : place + size])
+    return set(wanted) - left
 
 
 def _windows(path: Path, overlap: int) -> Iterator[bytes]:
@@ -38,10 +38,10 @@ class _Beginnings:
     """The first eight bytes of every needle, in two sieves: a table over four bytes, then the exact eight."""
 
     def __init__(self, needles: Sequence[bytes]) -> None:
-        self.needles: dict[int, list[bytes]] = {}
+        self.sizes: dict[int, set[int]] = {}
         for needle in needles:
-            self.needles.setdefault(int.from_bytes(needle[:SHORTEST], "little"), []).append(needle)
-        self._exact = np.array(sorted(self.needles), dtype=np.uint64)
+            self.sizes.setdefault(int.from_bytes(needle[:SHORTEST], "little"), set()).add(len(needle))
+        self._exact = np.array(sorted(self.sizes), dtype=np.uint64)
         self._table = np.zeros(1 << _SLOTS, dtype=bool)
         self._table[_slot((self._exact & np.uint64(0xFFFFFFFF)).astype(np.uint32))] = True
 

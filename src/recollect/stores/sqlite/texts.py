@@ -1,6 +1,6 @@
 """The full-text rows of memories: what is put in, taken out and moved to history."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import apsw
 
@@ -35,7 +35,22 @@ def retire(connection: apsw.Connection, seq: int) -> None:
     connection.execute(f"DELETE FROM {PRESENT} WHERE rowid = ?", (seq,))
 
 
-def drop(connection: apsw.Connection, seqs: Iterable[int]) -> None:
-    """Takes versions out of both indexes."""
+def drop(connection: apsw.Connection, seqs: Sequence[int]) -> None:
+    """Takes versions out of both indexes, to the last letter."""
     for table in (PRESENT, HISTORY):
         connection.executemany(f"DELETE FROM {table} WHERE rowid = ?", ((seq,) for seq in seqs))
+        if any(_is_unsaid(connection, table, beginning) for beginning in _beginnings(connection, table)):
+            connection.execute(f"INSERT INTO {table} ({table}) VALUES ('optimize')")
+
+
+def _beginnings(connection: apsw.Connection, table: str) -> list[str]:
+    """The words, or their first letters, by which the index finds its pages; secure-delete leaves them as they were."""
+    sql = f"SELECT DISTINCT term FROM {table}_idx WHERE length(term) > 1"
+    return [term[1:].decode(errors="ignore") for (term,) in connection.execute(sql)]
+
+
+def _is_unsaid(connection: apsw.Connection, table: str, beginning: str) -> bool:
+    """Whether no word in the index begins like this any more."""
+    connection.execute(f"CREATE VIRTUAL TABLE IF NOT EXISTS temp.{table}_words USING fts5vocab(main, {table}, row)")
+    next_word = connection.execute(f"SELECT term FROM temp.{table}_words WHERE term >= ? LIMIT 1", (beginning,)).get
+    return next_word is None or not next_word.startswith(beginning)

@@ -1,0 +1,207 @@
+"""Forgetting for good: the memory, its index rows, links, reflections and journal text; and the receipt that proves it."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from lifecycle_fixtures import START, living
+
+import recollect
+from recollect.clock import DAY
+from recollect.lifecycle import proofs
+from recollect.memory import Memory
+from recollect.stores.sqlite import SqliteStore
+from recollect.testing import FixedClock, ToyEmbedder
+
+THINGS = ("sofa", "fish", "birds", "garden", "window")
+
+
+def cats(memory: Memory, things: tuple[str, ...] = THINGS) -> list[str]:
+    return [memory.remember(f"the small grey cat Oscar likes his {thing}").id for thing in things]
+
+
+def test_forgetting_returns_what_existed() -> None:
+    with living() as (memory, _):
+        id = memory.remember("Oscar is a grey cat").id
+        assert memory.forget(id, "unknown", id) == [id]
+        assert memory.forget(id) == []
+
+
+def test_a_reflection_is_rebuilt_without_the_forgotten() -> None:
+    with living() as (memory, _):
+        ids = cats(memory)
+        (old,) = memory.reflect().created
+        memory.forget(ids[0])
+        (new,) = memory.list(kinds=["reflection"])
+        content = json.loads(new.text)
+        assert new.id != old
+        assert content["members"] == sorted(ids[1:])
+        assert "sofa" not in new.text
+        vectors = np.stack([memory.store.vectors([id])[id] for id in ids[1:]]).astype(np.float64).mean(axis=0)
+        assert np.allclose(memory.store.vectors([new.id])[new.id], vectors / np.linalg.norm(vectors), atol=1e-6)
+        assert {e.to_id for e in memory.store.export_edges() if e.kind == "consolidated_from"} == set(ids[1:])
+
+
+def test_a_reflection_with_two_members_left_goes() -> None:
+    with living() as (memory, _):
+        ids = cats(memory, THINGS[:3])
+        memory.reflect()
+        memory.forget(ids[0])
+        assert memory.list(kinds=["reflection"], everything=True) == []
+
+
+def test_words_only_the_forgotten_said_leave_the_reflection() -> None:
+    with living() as (memory, _):
+        secret = [memory.remember(f"the small grey cat Oscar likes zanzibar {thing}").id for thing in THINGS[:2]]
+        others = [memory.remember(f"the small grey cat Oscar likes his {thing}").id for thing in THINGS]
+        (theme,) = memory.reflect().themes
+        assert {*secret, *others} == set(theme.members)
+        memory.forget(*secret)
+        (new,) = memory.list(kinds=["reflection"])
+        assert "zanzibar" not in f"{new.text} {new.essence}".lower()
+
+
+def test_the_journal_keeps_no_word_of_it() -> None:
+    with living() as (memory, clock):
+        id = memory.remember("Oscar is a grey cat").id
+        clock.advance(20 * DAY)
+        memory.tidy(dry_run=False)
+        memory.forget(id)
+        entries = [entry for entry in memory.store.journal() if entry.memory_id == id]
+        assert entries
+        assert all(not entry.before and not entry.after for entry in entries)
+
+
+def test_the_receipt_says_what_went_and_that_nothing_is_left(tmp_path: Path) -> None:
+    with living(tmp_path / "memory.db") as (memory, clock):
+        ids = cats(memory)
+        memory.remember("Rex is a brown dog")
+        memory.judge("who likes the sofa?", ids[0])
+        memory.reflect()
+        clock.advance(1)
+        memory.update(ids[0], text="the small grey cat Oscar likes his old sofa best")
+        receipt = memory.forget_verified(ids[0], "unknown")
+        assert receipt.forgotten == (ids[0],)
+        assert receipt.unknown == ("unknown",)
+        counted = {
+            name: receipt.removed[name] for name in ("memories", "versions", "vectors", "judgements", "reflections")
+        }
+        assert counted == {"memories": 1, "versions": 2, "vectors": 1, "judgements": 1, "reflections": 1}
+        assert len(receipt.rebuilt) == 1
+        assert {search.where for search in receipt.searches} >= {
+            "memories", "history", "keyword leg", "vector leg", "dates leg", "graph leg", "links", "reflections", "journal",
+        }  # fmt: skip
+        assert all(search.found == 0 for search in receipt.searches)
+        assert {file.file for file in receipt.files} >= {"memory.db", "memory.db-wal"}
+        assert (receipt.log_cleared, receipt.verified) == (True, True)
+        assert "sofa" not in json.dumps(receipt.to_dict())
+
+
+def test_the_proof_would_find_a_trace(tmp_path: Path) -> None:
+    """The byte scan is no formality: text left in any file beside the store is told."""
+    with living(tmp_path / "memory.db") as (memory, _):
+        id = memory.remember("the small grey cat Oscar likes his sofa").id
+        (tmp_path / "memory.db.cache").write_bytes(b"..small grey cat Oscar likes his sofa..")
+        receipt = memory.forget_verified(id)
+        assert {file.file: file.traces > 0 for file in receipt.files}["memory.db.cache"]
+        assert not receipt.verified
+
+
+def test_the_proof_would_find_what_an_index_keeps() -> None:
+    with living() as (memory, clock):
+        kept = memory.remember("the small grey cat Oscar likes his sofa").id
+        evidence = proofs.gather(memory.store, [kept])
+        told = {search.where for search in proofs.search(memory.store, evidence, clock()) if search.found}
+        assert told == {"memories", "history", "keyword leg", "vector leg", "dates leg"}
+
+
+def test_what_another_memory_says_too_is_no_trace(tmp_path: Path) -> None:
+    with living(tmp_path / "memory.db") as (memory, _):
+        first = memory.remember("the small grey cat Oscar likes his sofa").id
+        memory.remember("the small grey cat Oscar likes his sofa")
+        assert memory.forget_verified(first).verified
+
+
+def test_a_reader_in_another_connection_leaves_the_log_and_the_receipt_says_so(tmp_path: Path) -> None:
+    import apsw
+
+    with living(tmp_path / "memory.db") as (memory, _):
+        id = memory.remember("the small grey cat Oscar likes his sofa").id
+        other = apsw.Connection(str(tmp_path / "memory.db"), flags=apsw.SQLITE_OPEN_READONLY)
+        other.execute("BEGIN")
+        assert other.execute("SELECT count(*) FROM memories").get == 1
+        receipt = memory.forget_verified(id)
+        other.close()
+        assert not receipt.log_cleared
+        assert not receipt.verified
+        assert memory.store.scrub()
+
+
+# -- a thousand canaries among ten thousand
+
+PLAIN = 9000
+CANARIES = 1000
+
+
+def write(path: Path, with_canaries: bool) -> tuple[Memory, list[str]]:
+    chance = np.random.default_rng(5)
+    words = [f"{a}{b}{c}" for a in "bdfgk" for b in "aeiou" for c in ("lor", "min", "ten", "rik", "sol")]
+    clock = FixedClock(START)
+    store = SqliteStore(path, entropy=lambda count: bytes(count))
+    memory = Memory(store, clock=clock, count_accesses=False)
+    embedder = ToyEmbedder(64)
+    canaries = []
+    for start in range(0, PLAIN + CANARIES, 500):
+        items = []
+        for n in range(start, start + 500):
+            said = " ".join(words[w] for w in chance.integers(0, len(words), 9))
+            is_canary = n % 10 == 3
+            text = f"canary{n}x {said} chirps{n}q" if is_canary else said
+            id = f"m{n:05d}"
+            if is_canary:
+                canaries.append(id)
+            if with_canaries or not is_canary:
+                thread, tag = (None, "canary") if is_canary else (f"t{n % 40}", "plain")
+                vector = embedder.embed_query(text)
+                items.append({"id": id, "text": text, "thread": thread, "vector": vector, "tags": [tag]})
+        memory.remember_many(items)
+        clock.advance(1000)
+    return memory, canaries
+
+
+@pytest.mark.slow
+def test_a_thousand_canaries_among_ten_thousand_leave_nothing_behind(tmp_path: Path) -> None:
+    (tmp_path / "had").mkdir()
+    (tmp_path / "never").mkdir()
+    had, canaries = write(tmp_path / "had" / "memory.db", True)
+    never, _ = write(tmp_path / "never" / "memory.db", False)
+    embedder = ToyEmbedder(64)
+    texts = {id: had.get(id).text for id in canaries}
+    assert len(canaries) == CANARIES
+    queries = [never.get(f"m{n:05d}").text[:30] for n in range(0, 10_000, 500)] + ["canary3x chirps13q dalor"]
+    before = [had.recall(query, vector=embedder.embed_query(query), limit=50).ids for query in queries]
+
+    receipt = had.forget_verified(*canaries)
+
+    assert receipt.verified
+    assert receipt.removed["memories"] == CANARIES
+    assert all(search.found == 0 for search in receipt.searches)
+    data = b"".join(file.read_bytes() for file in (tmp_path / "had").iterdir())
+    assert all(text.encode() not in data for text in texts.values())
+    assert b"canary" not in data
+    assert b"chirps" not in data
+    for query, at_first in zip(queries, before, strict=True):
+        vector = embedder.embed_query(query)
+        mine, theirs = had.recall(query, vector=vector, limit=50), never.recall(query, vector=vector, limit=50)
+        assert [(hit.id, hit.score) for hit in mine] == [(hit.id, hit.score) for hit in theirs]
+        assert at_first  # there was something to compare
+    assert before != [had.recall(query, vector=embedder.embed_query(query), limit=50).ids for query in queries]
+    had.close()
+    never.close()
+
+
+def test_the_public_verb_is_the_same(tmp_path: Path) -> None:
+    with recollect.open(tmp_path / "memory.db", embedder=ToyEmbedder(), reranker=None) as memory:
+        id = memory.remember("the small grey cat Oscar likes his sofa").id
+        assert memory.forget_verified(id).verified
