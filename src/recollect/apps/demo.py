@@ -15,9 +15,10 @@ from rich.console import Console, RenderableType
 from rich.rule import Rule
 
 import recollect
-from recollect.apps.cli.explaining import absence, hits, understood
+from recollect.apps.cli.explaining import absence, hits
 from recollect.apps.cli.opening import Fetching
 from recollect.apps.cli.output import styled, warn
+from recollect.apps.cli.understanding import understood
 from recollect.memory import Memory
 from recollect.model import Record
 from recollect.settings import load, open_options

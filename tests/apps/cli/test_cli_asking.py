@@ -186,6 +186,36 @@ def test_parse_shows_what_is_understood(pets):
     assert parsed["time"]["until"] == "2026-05-13T00:00:00.000000Z"
 
 
+def test_days_are_those_of_the_time_zone_the_question_is_asked_in(cli):
+    """Half past midnight in Oslo is still the day before in UTC."""
+    oslo = cli.ok("parse", "today", "--now", "2026-05-05T00:30:00+02:00", "--json").json["time"]
+    assert (oslo["since"], oslo["until"]) == ("2026-05-04T22:00:00.000000Z", "2026-05-05T22:00:00.000000Z")
+    utc = cli.ok("parse", "today", "--now", "2026-05-04T22:30:00", "--json").json["time"]
+    assert (utc["since"], utc["until"]) == ("2026-05-04T00:00:00.000000Z", "2026-05-05T00:00:00.000000Z")
+
+
+def test_without_a_moment_named_days_are_the_users_own(monkeypatch):
+    import time
+
+    from recollect.apps.cli.asking import moment_of
+
+    monkeypatch.setenv("TZ", "Pacific/Kiritimati")  # fourteen hours ahead of UTC
+    time.tzset()
+    try:
+        assert moment_of(None).utcoffset().total_seconds() == 14 * 3600
+    finally:
+        monkeypatch.undo()
+        time.tzset()
+
+
+def test_parse_asks_the_language_model_of_the_settings_and_goes_on_without_it(pets, monkeypatch):
+    monkeypatch.setenv("RECOLLECT_LLM_BASE_URL", "http://127.0.0.1:1/v1")  # nobody listens there
+    monkeypatch.setenv("RECOLLECT_LLM_MODEL", "m")
+    ran = pets.ok("parse", "something furry", "--json")
+    assert ran.json["tags"] == []
+    assert "no tags from the language model" in ran.err
+
+
 def test_parse_needs_no_store(cli):
     assert cli.ok("parse", '"a phrase" AND more', "--json").json["mode"] == "expert"
     assert not cli.store.exists()

@@ -3,6 +3,7 @@
 Exit 0 is success, 1 failure, 2 wrong usage, 130 Ctrl-C. Results go to stdout, everything else to stderr.
 """
 
+import logging
 import sys
 import warnings
 from importlib import import_module
@@ -72,6 +73,7 @@ def main(args: list[str] | None = None) -> None:
     _prepare_streams()
     warnings.simplefilter("always", UserWarning)
     warnings.showwarning = _show_warning
+    logging.basicConfig(format="%(levelname)s: %(message)s", level=logging.WARNING)
     try:
         build()(args=args, prog_name="recollect")
     except RecollectError as error:

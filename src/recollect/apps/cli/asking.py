@@ -1,6 +1,8 @@
 """Commands that search: recall, search-keywords, parse."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -9,7 +11,7 @@ from recollect.apps.cli.flat import command
 from recollect.apps.cli.opening import reading, settings_of, text_of
 from recollect.apps.cli.options import Common, Filters, Models, Words, changes
 from recollect.apps.cli.output import show, show_json, show_lines, warn
-from recollect.clock import system_clock, to_us
+from recollect.clock import to_us
 
 if TYPE_CHECKING:
     from recollect.recipes import Recipe
@@ -46,7 +48,7 @@ class Formula:
 
     def given(self) -> dict[str, Any]:
         """The rest, as keyword arguments of `recall`."""
-        return {"limit": self.limit, "max_tokens": self.max_tokens, "now": self.now}
+        return {"limit": self.limit, "max_tokens": self.max_tokens, "now": moment_of(self.now)}
 
 
 @command(
@@ -113,24 +115,29 @@ def parse(
     now: Annotated[str | None, typer.Option(help="The moment the question is asked, if not now.")] = None,
 ) -> None:
     """Show what is understood of a question: words, tags, time."""
-    from recollect.apps.cli.explaining import query_object, understood
-    from recollect.model import Filter
-    from recollect.query.parse import parse as parse_query
-    from recollect.query.tags import Vocabulary
+    from recollect.apps.cli.understanding import query_object, understand, understood
     from recollect.recipe_files import resolve
 
     settings = settings_of(common)
-    vocabulary = Vocabulary.of({})
+    tags: Mapping[str, int] = {}
     if settings.store_path.exists():
         with reading(common, Models(embedder="none")) as memory:
-            vocabulary = Vocabulary.of(memory.store.tags())
-    moment = system_clock() if now is None else to_us(now)
+            tags = memory.store.tags()
     parsing = resolve(recipe or settings.recipe).parsing
-    query = parse_query(text_of(question), Filter(now=moment), parsing, vocabulary)
+    query = understand(text_of(question), moment_of(now), parsing, tags, settings)
     if common.json:
         show_json(query_object(query))
     else:
         show(understood(query))
+
+
+def moment_of(now: str | None) -> datetime:
+    """The moment a question is asked, with the time zone its days are counted in: the user's own unless another is named."""
+    if now is None:
+        return datetime.now().astimezone()
+    to_us(now)  # refuses what is no time, with the one message for that
+    moment = datetime.fromisoformat(now.strip())
+    return moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
 
 
 def _show_hits(found: "Recall") -> None:

@@ -1,6 +1,5 @@
-"""Searches as people read them: hits, the bars of an explanation, what was understood, why something is absent."""
+"""Searches as people read them: hits, the bars of an explanation, why something is absent."""
 
-from collections.abc import Iterator, Mapping
 from itertools import accumulate
 from typing import Any
 
@@ -10,9 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from recollect.apps.cli.output import facts, moment, styled
-from recollect.clock import iso
 from recollect.model import Hit
-from recollect.query.parse import Query
 from recollect.trace import Recall, WhyNot
 
 BAR = 20
@@ -102,45 +99,3 @@ def absence(reason: WhyNot) -> RenderableType:
     """Why a memory is not among the hits."""
     title = styled("why not ", "bold yellow") + styled(reason.id, "bold")
     return Group(title, styled(f"  {reason.verdict}"), *(styled(f"  {leg}", "dim") for leg in reason.legs))
-
-
-# -- what was understood -----------------------------------------------------------------------------------------------------------
-
-
-def query_object(query: Query) -> dict[str, Any]:
-    """What was understood, as JSON."""
-    keywords, anchor = query.keywords, query.anchor
-    time = None
-    if anchor is not None:
-        since, until = anchor.window
-        named = {"phrase": anchor.phrase, "centre": iso(anchor.centre_us), "tolerance_days": anchor.tolerance_days}
-        time = {**named, "since": iso(since), "until": iso(until)}
-    return {
-        "query": query.text,
-        "now": iso(query.now),
-        "mode": keywords.mode,
-        "terms": [{"text": term.text, "prefix": term.prefix, "phrase": term.phrase} for term in keywords.terms],
-        "dropped": list(keywords.dropped),
-        "expression": keywords.expression,
-        "tags": [{"tag": inferred.tag, "origin": inferred.origin} for inferred in query.tags],
-        "time": time,
-    }
-
-
-def understood(query: Query) -> RenderableType:
-    """What was understood, for people."""
-    return facts(dict(_understood(query_object(query))))
-
-
-def _understood(data: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    yield "mode", data["mode"]
-    yield "terms", [term["text"] + ("*" if term["prefix"] else "") for term in data["terms"]]
-    yield "dropped", data["dropped"]
-    yield "expression", data["expression"]
-    yield "tags", [f"{tag['tag']} ({tag['origin']})" for tag in data["tags"]]
-    time = data["time"]
-    if time is None:
-        yield "time", None
-    else:
-        yield "time", f"“{time['phrase']}”: {time['centre']} ± {time['tolerance_days']:g} days"
-        yield "window", f"{time['since']} to {time['until']}"

@@ -1,5 +1,6 @@
 """From the options of a command to an open memory."""
 
+import logging
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -17,11 +18,13 @@ if TYPE_CHECKING:
 
 def settings_of(common: Common, models: Models | None = None) -> Settings:
     """The settings in force, with what this command was given."""
-    return load(
+    settings = load(
         store=common.store,
         embedder=models.embedder if models else None,
         reranker=models.reranker if models else None,
     )
+    logging.getLogger("recollect").setLevel(settings.log_level.upper())
+    return settings
 
 
 @contextmanager
