@@ -306,6 +306,24 @@ def test_a_file_others_can_read_is_refused(tmp_path: Path) -> None:
         tokens.grant("x")
 
 
+def test_without_its_tokens_the_server_lets_nobody_in(site: Site, caplog: pytest.LogCaptureFixture) -> None:
+    site.tokens.path.chmod(0o644)
+    answer = site.client.get("/v1/tags")
+    assert (answer.status_code, answer.json()["error"]["reason"]) == (503, "tokens")
+    assert "chmod 600" in caplog.text
+    site.tokens.path.unlink()
+    assert site.client.get("/v1/tags").status_code == 503
+    assert site.client.get("/health/live").status_code == 200
+
+
+def test_a_space_in_use_is_not_dropped(site: Site) -> None:
+    site.client.post("/v1/memories?space=busy", json={"text": "x"})
+    with site.server.spaces.lease("busy"):
+        answer = site.client.delete("/v1/spaces/busy")
+        assert (answer.status_code, answer.json()["error"]["reason"]) == (409, "in_use")
+    assert site.client.delete("/v1/spaces/busy").status_code == 200
+
+
 def test_a_revoked_token_stops_at_once(site: Site) -> None:
     header = site.token("guest", ["read"], ["default"])
     assert site.client.get("/v1/tags", headers=header).status_code == 200

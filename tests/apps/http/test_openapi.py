@@ -163,6 +163,9 @@ def test_answers_have_the_documented_shapes(running: tuple[TestClient, tuple[str
     client, _ = running
     batch = {"memories": [{"text": f"Oscar the grey cat {n}", "thread": "shapes"} for n in range(3)]}
     known = [memory["id"] for memory in client.post("/v1/memories/batch", json=batch).json()["memories"]]
+    client.post(
+        "/v1/memories", json={"text": "something for tidy to do and undo to take back", "expires_at": "2026-05-01"}
+    )
     asked = {
         "recall": {"query": "grey cat", "trace": True},
         "why_not": {"query": "grey cat", "id": known[0]},

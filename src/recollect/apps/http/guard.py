@@ -19,7 +19,7 @@ from recollect.apps.http.metrics import Metrics
 from recollect.apps.http.rates import Rates
 from recollect.apps.http.refusals import Refused, refusal
 from recollect.apps.http.tokens import Grant, Tokens, check_space
-from recollect.errors import InvalidInput
+from recollect.errors import InvalidInput, RecollectError
 
 log = logging.getLogger("recollect.http")
 
@@ -123,6 +123,9 @@ class Doorkeeper:
             request.state.space = _space(request, grant)
         except Refused as refused:
             return refused.response()
+        except RecollectError as error:  # the file of tokens is gone, open to others, or no longer TOML
+            log.error("the tokens cannot be read: %s", error)
+            return Refused(503, "tokens", "the server cannot read its tokens; its log says why").response()
         return None
 
     def _check_host(self, request: Request) -> None:

@@ -11,7 +11,7 @@ from starlette.types import ASGIApp
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 HEADER_SECONDS = 10.0
-KEEP_ALIVE_SECONDS = 30
+KEEP_ALIVE_SECONDS = 5  # less than a head may take, so that idle connections end in good order
 MOST_CONNECTIONS = 4000
 SHUTDOWN_SECONDS = 10
 _FILES_WANTED = 8192
@@ -47,7 +47,7 @@ class PatientProtocol(H11Protocol):
     def _give_up(self) -> None:
         idle = self.cycle is None or self.cycle.response_complete
         if idle and not self.transport.is_closing():
-            self.transport.abort()
+            self.transport.close()
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,8 +7,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Lock
 
+from recollect.apps.http.refusals import Refused
 from recollect.apps.http.tokens import DEFAULT_SPACE, SPACE_NAME, check_space
-from recollect.errors import InvalidInput, NotFound
+from recollect.errors import NotFound
 from recollect.memory import Memory
 
 SUFFIX = ".db"
@@ -72,7 +73,7 @@ class Spaces:
                 raise NotFound(f"there is no space {name!r}")
             space = self._spaces.get(name)
             if space is not None and space.users:
-                raise InvalidInput(f"the space {name!r} is in use; try again")
+                raise Refused(409, "in_use", f"the space {name!r} is in use; try again", {"Retry-After": "1"})
             self._spaces.pop(name, None)
             if space is not None and space.memory is not None:
                 space.memory.close()

@@ -1,0 +1,96 @@
+"""Files are opened on first use, kept while they are needed, and closed when there are too many."""
+
+import threading
+from pathlib import Path
+
+import pytest
+
+from recollect.apps.http.spaces import Spaces
+from recollect.apps.opener import Opener
+from recollect.errors import InvalidInput, NotFound
+from recollect.memory import Memory
+from recollect.settings import Settings
+
+
+class Counted:
+    """Opens memories and keeps them in sight."""
+
+    def __init__(self) -> None:
+        self.opened: list[str] = []
+        self.closed: list[str] = []
+        self._open = Opener(Settings(embedder="none", reranker="none"))
+
+    def __call__(self, path: Path) -> Memory:
+        memory = self._open(path)
+        self.opened.append(path.stem)
+        close = memory.close
+        memory.close = lambda: (self.closed.append(path.stem), close())[1]  # type: ignore[method-assign, func-returns-value]
+        return memory
+
+
+@pytest.fixture
+def counted() -> Counted:
+    return Counted()
+
+
+@pytest.fixture
+def spaces(tmp_path: Path, counted: Counted) -> Spaces:
+    return Spaces(tmp_path / "spaces", counted, keep=2)
+
+
+def test_the_least_used_is_closed(spaces: Spaces, counted: Counted) -> None:
+    for name in ("a", "b", "a", "c"):
+        with spaces.lease(name, create=True):
+            pass
+    assert counted.opened == ["a", "b", "c"]
+    assert counted.closed == ["b"]
+    with spaces.lease("b"):
+        assert counted.opened == ["a", "b", "c", "b"]
+    spaces.close()
+    assert sorted(counted.closed) == ["a", "b", "b", "c"]
+
+
+def test_what_is_in_use_is_not_closed(spaces: Spaces, counted: Counted) -> None:
+    with spaces.lease("a", create=True) as memory:
+        for name in ("b", "c", "d"):
+            with spaces.lease(name, create=True):
+                pass
+        assert "a" not in counted.closed
+        memory.remember("still open")
+    assert spaces.open_count == 2
+    spaces.close()
+
+
+def test_one_opening_for_many_at_once(spaces: Spaces, counted: Counted) -> None:
+    gate = threading.Barrier(8)
+
+    def work(number: int) -> None:
+        gate.wait()
+        with spaces.lease("a", create=True) as memory:
+            memory.remember(f"memory {number}")
+
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert counted.opened == ["a"]
+    with spaces.lease("a") as memory:
+        assert memory.count() == 8
+    spaces.close()
+
+
+def test_names_are_those_of_files_that_are_spaces(spaces: Spaces, tmp_path: Path) -> None:
+    with spaces.lease("a", create=True):
+        pass
+    for other in ("UPPER.db", "notes.txt", "-x.db"):
+        (tmp_path / "spaces" / other).touch()
+    assert spaces.names() == ["a"]
+    spaces.close()
+
+
+def test_what_is_no_space(spaces: Spaces) -> None:
+    with pytest.raises(NotFound, match="there is no space 'nobody'"), spaces.lease("nobody"):
+        pass
+    with pytest.raises(InvalidInput, match="not a space"), spaces.lease("../x", create=True):
+        pass
