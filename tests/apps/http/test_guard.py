@@ -223,6 +223,15 @@ def test_a_body_that_makes_no_sense_is_explained(client: TestClient, body: bytes
     assert answer.json()["error"]["message"]
 
 
+def test_half_a_character_in_a_tool_call_is_explained(client: TestClient) -> None:
+    """JSON can spell it, so a model can send it."""
+    body = rb'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"recall","arguments":{"query":"\ud800"}}}'
+    headers = {"Accept": "application/json, text/event-stream", "Content-Type": "application/json"}
+    answer = client.post("/mcp", content=body, headers={**headers, "MCP-Protocol-Version": "2025-06-18"})
+    assert answer.status_code in (200, 400)
+    assert "internal" not in answer.text.lower()
+
+
 def test_a_form_is_no_json(client: TestClient) -> None:
     answer = client.post("/v1/memories", content=b'{"text": "x"}', headers={"content-type": "text/plain"})
     assert (answer.status_code, answer.json()["error"]["reason"]) == (415, "content_type")

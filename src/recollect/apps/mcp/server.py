@@ -19,7 +19,7 @@ from recollect.apps.mcp.answers import uri
 from recollect.apps.mcp.brief import LEAST_TOKENS, MOST_TOKENS, USUAL_TOKENS, brief
 from recollect.apps.mcp.envelope import NOTICE, Quoted, provenance, quote, shown, visible
 from recollect.apps.mcp.tools import TOOLS, Tool
-from recollect.errors import NotFound, RecollectError
+from recollect.errors import InvalidInput, NotFound, RecollectError
 from recollect.memory import Memory
 
 T = TypeVar("T")
@@ -107,7 +107,7 @@ class _Desk:
         if tool is None or tool.scope not in self._door.scopes(context):
             raise MCPError(types.INVALID_PARAMS, f"there is no tool {params.name[:80]!r} here")
         try:
-            asked = tool.takes.model_validate(params.arguments or {})
+            asked = tool.takes.model_validate(_text_only(params.arguments or {}))
             answer = await self._with_memory(
                 context, tool.scope, lambda memory: tool.run(memory, asked, _client(context)), tool.searches
             )
@@ -197,6 +197,15 @@ def reasons(error: ValidationError) -> str:
         f"{'.'.join(str(part) for part in problem['loc']) or 'arguments'}: {problem['msg']}"
         for problem in error.errors()
     )
+
+
+def _text_only(arguments: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The arguments, if all of their strings are text: JSON can spell half a character, and nothing can store it."""
+    try:
+        json.dumps(arguments, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        raise InvalidInput("the arguments hold a lone surrogate, which is no text; remove it") from None
+    return arguments
 
 
 def _budget(given: Mapping[str, str]) -> int:
