@@ -107,13 +107,18 @@ def _count(lexicon: Lexicon, members: Sequence[str]) -> _Count:
     return _Count(len(members), often, holding, spelled)
 
 
+def weight(here: int, everywhere: int, average: float) -> float:
+    """tf · ln(1 + A / f)."""
+    return here * math.log1p(average / everywhere)
+
+
 def _ranked(count: _Count, lexicon: Lexicon, often: Counter[Term], holding: Counter[Term]) -> tuple[str, ...]:
     others = len(lexicon.words) - count.members
     elsewhere = max(2, COMMON * others)
     average = lexicon.total / max(len(lexicon.words), 1) * count.members
     telling = [term for term in count.supported if holding[term] - count.holding[term] <= elsewhere]
     telling = _without_halves(telling, count.holding)
-    weights = {term: count.often[term] * math.log1p(average / often[term]) for term in telling}
+    weights = {term: weight(count.often[term], often[term], average) for term in telling}
     best = sorted(weights, key=lambda term: (-weights[term], term))
     return tuple(_spelling(count.spelled[term]) for term in _without_parts(best))
 

@@ -1,7 +1,7 @@
 """The consolidation itself: observe, promote, link, cluster, write; every step can be repeated, and broken off, without harm."""
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from recollect.ids import IdSource
@@ -81,24 +81,31 @@ class _Run:
         return result
 
     def _write(self, planned: Plan, seen: Observations, sentences: Mapping[str, str]) -> None:
-        drafts = [
-            themes.draft(theme, seen.records, planned.centres[theme.id], sentences.get(theme.id))
-            for theme in (*planned.new, *planned.stale)
-        ]
-        named = {theme.id: theme for theme in (*planned.new, *planned.stale)}
+        new, stale = self._still(planned.new, False), self._still(planned.stale, True)
+        drafts = {
+            theme.id: themes.draft(theme, seen.records, planned.centres[theme.id], sentences.get(theme.id))
+            for theme in (*new, *stale)
+        }
         space = self.store.embedding_space()
-        old = {theme.id for theme in planned.stale}
-        self.store.add([draft for draft in drafts if draft.id not in old], self.now, space)
-        for draft in drafts:
-            if draft.id in old:
-                changes = {"text": draft.text, "essence": draft.essence, "tags": draft.tags}
-                self.store.update(str(draft.id), changes, self.now, draft.vector, space)
-        self.store.link(list(self._edges(named.values())), self.now)
+        self.store.add([drafts[theme.id] for theme in new], self.now, space)
+        for theme in stale:
+            draft = drafts[theme.id]
+            changes = {"text": draft.text, "essence": draft.essence, "tags": draft.tags}
+            self.store.update(theme.id, changes, self.now, draft.vector, space)
+        if drafts:
+            self.store.link(list(self._edges((*new, *stale))), self.now)
         self.store.forget([record.id for record in planned.gone])
         self.store.log(
-            [self._entry("reflect", theme.id, {}, {"members": list(theme.members)}) for theme in planned.new]
+            [self._entry("reflect", theme.id, {}, {"members": list(theme.members)}) for theme in new]
             + [self._entry("unreflect", record.id, {"members": list(members(record))}, {}) for record in planned.gone]
         )
+
+    def _still(self, planned: Sequence[Theme], written: bool) -> list[Theme]:
+        """Themes that another process has not written, or forgotten a member of, since we looked."""
+        there = self.store.get([id for theme in planned for id in (theme.id, *theme.members)])
+        return [
+            theme for theme in planned if (theme.id in there) is written and all(id in there for id in theme.members)
+        ]
 
     def _edges(self, written: Iterable[Theme]) -> Iterator[Edge]:
         for theme in written:
