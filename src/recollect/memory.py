@@ -179,15 +179,20 @@ class Memory:
         now: Moment | None = None,
         vector: Vector | None = None,
         cycle: int | None = None,
+        counted: bool = True,
         **where: Unpack[Where],
     ) -> Recall:
-        """Searches: `recall("what is Caroline's pet called?", tags=["pets"], limit=5)`; `hit.why()` explains each score."""
+        """Searches: `recall("what is Caroline's pet called?", tags=["pets"], limit=5)`; `hit.why()` explains each score.
+
+        With `counted=False` it is only a look: the hits do not count as used, so looking changes no later ranking.
+        """
         chosen = self._chosen(recipe, limit, max_tokens)
         moment = self.clock() if now is None else to_us(now)
         given = {"vector": self._checked(vector), "cycle": cycle}
         given = {name: value for name, value in given.items() if value is not None}
         found = search(text, filter_of(moment, where), chosen, self._engine(now), given)
-        self._count(found.ids)
+        if counted:
+            self._count(found.ids)
         return found
 
     def gather(

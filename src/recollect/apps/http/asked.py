@@ -85,6 +85,7 @@ class Recall(Where):
     now: Time | None = Field(None, description="The moment the search looks back from.")
     vector: Numbers | None = Field(None, description="The query's own embedding.")
     cycle: Whole | None = Field(None, description="The present cycle, for recency by cycles.")
+    counted: bool = Field(True, description="Whether the hits count as used; for a mere look they need not.")
     trace: bool = Field(False, description="Also everything that happened in the search.")
 
 

@@ -134,8 +134,9 @@ function search(state, signal) {
   return api.post("/v1/recall", recallBody(state), signal);
 }
 
+// A look, not a use: what is inspected must not rank higher for it.
 export function recallBody(state, recipe = state.recipe) {
-  return { query: state.q, trace: true, ...filters(state), ...(recipe && { recipe }), ...(state.limit && { limit: Number(state.limit) }) };
+  return { query: state.q, trace: true, counted: false, ...filters(state), ...(recipe && { recipe }), ...(state.limit && { limit: Number(state.limit) }) };
 }
 
 function browse(state, signal, after) {
@@ -178,6 +179,6 @@ function nothing(state) {
 
 function emptyStore() {
   return empty("This memory is empty", "What is remembered appears here. Begin with one thing:",
-    h("pre", null, 'recollect remember "Oscar is a grey cat" --tag pets'),
+    h("pre", null, 'recollect remember "Oscar is a grey cat" --tags pets'),
     facts.spaces.length > 1 && h("p", null, "Or choose another space above."));
 }

@@ -121,7 +121,7 @@ async function exists(id) {
 
 async function candidates(text, signal) {
   if (!text) return (await api.get("/v1/memories", { limit: OFFERED, everything: true }, signal)).memories;
-  const found = await api.post("/v1/recall", { query: text, limit: OFFERED, recipe: "keyword", everything: true }, signal);
+  const found = await api.post("/v1/recall", { query: text, limit: OFFERED, recipe: "keyword", everything: true, counted: false }, signal);
   return found.hits.map((hit) => hit.memory);
 }
 
