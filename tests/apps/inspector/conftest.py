@@ -17,9 +17,9 @@ document.addEventListener("securitypolicyviolation", (event) => window.refused.p
 """
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def chromium() -> Iterator["Browser"]:
-    """One browser for all tests."""
+    """One browser for the tests of a file; while it lives, playwright's event loop keeps others from running here."""
     if CHROMIUM is None:
         pytest.skip("no Chromium found; on Debian: apt-get install chromium")
     playwright = pytest.importorskip(

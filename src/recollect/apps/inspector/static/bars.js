@@ -119,12 +119,16 @@ export function waterfall(hit) {
       h("table", null, h("tbody", null, idle))));
 }
 
+// Two rows: what it added, and how that was reckoned.
 function step(part, begin, end, low, span) {
-  return h("tr", null,
-    h("th", { scope: "row", title: `${part.step} · ${part.formula} · value ${part.value}` },
-      swatch(part.name, part.delta < 0), part.name),
-    h("td.flow", null, piece(`${colour(part.name)}${part.delta < 0 ? " loss" : ""}`, begin, end, low, span), h("span.formula", null, part.formula)),
-    h("td.number", null, exact(part.delta, format.delta(part.delta), "delta-exact"), h("span.of-value", null, `value ${format.score(part.value)}`)));
+  const loss = part.delta < 0;
+  return [
+    h("tr", null,
+      h("th", { scope: "row", title: part.step }, swatch(part.name, loss), part.name),
+      h("td.flow", null, piece(`${colour(part.name)}${loss ? " loss" : ""}`, begin, end, low, span)),
+      h("td.number", null, exact(part.delta, format.delta(part.delta), "delta-exact"))),
+    h("tr.reckoned", null, h("td", { colspan: 3 }, h("div", null, h("span", null, part.formula), h("data", { value: part.value, title: String(part.value) }, `value ${format.score(part.value)}`)))),
+  ];
 }
 
 function piece(style, begin, end, low, span) {

@@ -30,7 +30,7 @@ let shown = null;
 let timer = 0;
 
 function render(state, before) {
-  if (input.value !== state.q && document.activeElement !== input) input.value = state.q;
+  if (!timer && input.value !== state.q) input.value = state.q;
   if (before && before.space !== state.space) {
     location.reload();
     return;
@@ -72,6 +72,8 @@ function renderNav(state) {
 }
 
 function typed() {
+  clearTimeout(timer);
+  timer = 0;
   const state = current();
   const changes = { q: input.value, sel: "" };
   if (ASKING.includes(state.view)) patch(changes);
@@ -84,7 +86,6 @@ input.addEventListener("input", () => {
 });
 document.getElementById("ask").addEventListener("submit", (event) => {
   event.preventDefault();
-  clearTimeout(timer);
   typed();
 });
 document.getElementById("skip").addEventListener("click", () => root.focus());
@@ -125,7 +126,6 @@ async function start() {
   facts.ready = true;
   listen(() => view, () => current().sel || document.querySelector(".card.current")?.dataset.id || (current().view === "graph" ? current().id : ""));
   changed(render);
-  input.value = current().q;
   render(current(), null);
 }
 

@@ -73,7 +73,6 @@ export function create(root) {
     const focused = stage.contains(document.activeElement) ? document.activeElement.dataset.id : null;
     width = stage.clientWidth;
     const height = Math.max(360, Math.min(640, window.innerHeight - (width < 560 ? 400 : 330)));
-    const many = graph.nodes.length > LABELLED || width < 560;
     const margin = { x: width < 560 ? 56 : 104, y: 48 };
     const ids = graph.nodes.map((node) => node.id);
     const places = layout(graph.center, ids, graph.edges.map((edge) => ({ from: edge.from_id, to: edge.to_id })));
@@ -86,7 +85,7 @@ export function create(root) {
       s("defs", null, s("marker#arrow", { viewBox: "0 0 8 8", refX: 7, refY: 4, markerWidth: 8, markerHeight: 8, markerUnits: "userSpaceOnUse", orient: "auto" }, s("path.arrow-head", { d: "M0 .5 7 4 0 7.500z" }))),
       graph.edges.map((edge) => drawnEdge(edge, at, kinds, graph.center)),
       graph.nodes.map((node) => drawnNode(node, at(node.id), places.get(node.id))),
-      graph.nodes.map((node) => drawnLabel(node, ids.map(at), places.get(node.id), many)));
+      labelled(points, places));
     fill(stage, drawing);
     const tabbable = [...drawing.querySelectorAll(".node")].find((node) => node.dataset.id === (focused ?? current().sel)) ?? drawing.querySelector(".node");
     tabbable?.setAttribute("tabindex", "0");
@@ -94,18 +93,27 @@ export function create(root) {
     if (focused) tabbable.focus();
   }
 
+  // Each label goes above or below its memory, where it hides fewer dots and labels.
+  function labelled(points, places) {
+    const taken = points.map(({ x, y }) => ({ x, y, wide: 10, tall: 10 }));
+    return graph.nodes.map((node, row) => {
+      const { ring, above } = places.get(node.id);
+      const lines = folded(format.reading(node));
+      const half = { wide: 3.2 * Math.max(...lines.map((line) => line.length)) + 3, tall: 7 * lines.length + 1 };
+      const box = (up) => ({ x: points[row].x, y: points[row].y + (up ? -1 : 1) * (radiusOf(ring) + 6 + half.tall), ...half });
+      const hidden = (up) => taken.filter((other, at) => at !== row && meet(box(up), other)).length;
+      const up = hidden(above) <= hidden(!above) ? above : !above;
+      taken.push(box(up));
+      return drawnLabel(node, lines, box(up));
+    });
+  }
+
   // Labels lie above everything and let the pointer through.
-  function drawnLabel(memory, all, { ring, above }, many) {
-    const place = all[graph.nodes.indexOf(memory)];
-    const radius = radiusOf(ring);
-    const lines = folded(format.reading(memory));
-    const widest = 6.4 * Math.max(...lines.map((line) => line.length));
-    const tops = { true: -radius - 8 - 14 * (lines.length - 1), false: radius + 16 };
-    const covered = (side) => all.filter((other) => other !== place && Math.abs(other.x - place.x) < widest / 2 + 8 && Math.abs(other.y - place.y - tops[side] - 7 * lines.length + 12) < 7 * lines.length + 8).length;
-    const top = tops[covered(above) <= covered(!above) ? above : !above];
-    return s("g.label", { transform: `translate(${place.x} ${place.y})`, "aria-hidden": "true", "data-label": memory.id, class: many && ring > 0 ? "quiet" : "" },
-      s("rect.label-back", { x: -widest / 2 - 3, y: top - 12, width: widest + 6, height: 14 * lines.length + 3, rx: 4 }),
-      s("text.node-label", { y: top, "text-anchor": "middle" }, lines.map((line, at) => s("tspan", { x: 0, dy: at ? 14 : 0 }, line))));
+  function drawnLabel(memory, lines, { x, y, wide, tall }) {
+    const quiet = memory.id !== graph.center && (graph.nodes.length > LABELLED || width < 560);
+    return s("g.label", { transform: `translate(${x} ${y})`, "aria-hidden": "true", "data-label": memory.id, class: quiet ? "quiet" : "" },
+      s("rect.label-back", { x: -wide, y: -tall, width: 2 * wide, height: 2 * tall, rx: 4 }),
+      s("text.node-label", { y: 12 - tall, "text-anchor": "middle" }, lines.map((line, at) => s("tspan", { x: 0, dy: at ? 14 : 0 }, line))));
   }
 
   function drawnNode(memory, place, { ring }) {
@@ -196,6 +204,10 @@ export function create(root) {
   function ids(node) {
     return graph.nodes.findIndex((one) => one.id === node.dataset.id);
   }
+}
+
+function meet(one, other) {
+  return Math.abs(one.x - other.x) < one.wide + other.wide && Math.abs(one.y - other.y) < one.tall + other.tall;
 }
 
 function radiusOf(ring) {
