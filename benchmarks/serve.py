@@ -97,7 +97,7 @@ def _options() -> argparse.Namespace:
 def _serve(folder: Path, embedder: str) -> None:
     """The process under test: everything as `recollect serve` has it, but for the toy embedder and the rate limit."""
     from recollect.apps.http.app import Limits, Served, build
-    from recollect.apps.http.server import Address, run
+    from recollect.apps.http.server import Address, listen, run
     from recollect.apps.http.tokens import Tokens
     from recollect.apps.opener import Opener
     from recollect.settings import Settings
@@ -109,7 +109,8 @@ def _serve(folder: Path, embedder: str) -> None:
     opener = Opener(Settings(embedder="none" if toy else embedder, reranker="none"), embedder=toy)
     limits = Limits(per_second=0, threads=2 * (os.cpu_count() or 2), search_seconds=60)
     served = Served(folder=folder / "spaces", opener=opener, tokens=tokens, limits=limits)
-    run(build(served).app, Address("127.0.0.1", int((folder / "port").read_text())))
+    address = Address("127.0.0.1", int((folder / "port").read_text()))
+    run(build(served).app, address, listen(address))
 
 
 def _start(folder: Path, embedder: str) -> tuple[int, "subprocess.Popen[bytes]"]:

@@ -57,6 +57,13 @@ def test_a_certificate_needs_its_key(tmp_path: Path) -> None:
         prepared(tmp_path, Listening(tls_cert=Path("a.pem")))
 
 
+def test_a_port_that_is_taken_is_named() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        with pytest.raises(InvalidInput, match=f"cannot listen on 127.0.0.1 port {port}.*--port"):
+            serving_module.listen(serving_module.Address("127.0.0.1", port))
+
+
 def test_only_mcp(tmp_path: Path) -> None:
     """`recollect mcp --http` serves /mcp and health, and with --read-only nothing that writes."""
     from mcp.types import LATEST_PROTOCOL_VERSION

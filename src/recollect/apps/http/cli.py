@@ -173,13 +173,17 @@ def _first_code(server: "Server") -> str:
 
 
 def _run(server: "Server", listening: Listening, settings: Settings, link: str) -> None:
-    from recollect.apps.http.server import Address, run
+    from recollect.apps.http.server import Address, listen, run
 
     logging.basicConfig(level=settings.log_level.upper(), format="%(asctime)s %(levelname)s %(name)s %(message)s")
-    typer.echo(f"serving on {listening.url}; open {link}", err=True)
-    if not listening.is_loopback and not listening.tls_cert:
-        typer.echo("warning: tokens travel unencrypted; put TLS in front or give --tls-cert and --tls-key", err=True)
-    run(server.app, Address(listening.host, listening.port, listening.tls_cert, listening.tls_key), settings.log_level)
+    address = Address(listening.host, listening.port, listening.tls_cert, listening.tls_key)
+    with listen(address) as listener:
+        typer.echo(f"serving on {listening.url}; open {link}", err=True)
+        if not listening.is_loopback and not listening.tls_cert:
+            typer.echo(
+                "warning: tokens travel unencrypted; put TLS in front or give --tls-cert and --tls-key", err=True
+            )
+        run(server.app, address, listener, settings.log_level)
 
 
 # -- tokens ------------------------------------------------------------------------------------------------------------------------

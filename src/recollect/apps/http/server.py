@@ -10,6 +10,8 @@ import uvicorn
 from starlette.types import ASGIApp
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
+from recollect.errors import InvalidInput
+
 HEADER_SECONDS = 10.0
 KEEP_ALIVE_SECONDS = 5  # less than a head may take, so that idle connections end in good order
 MOST_CONNECTIONS = 4000
@@ -80,10 +82,21 @@ def config(app: ASGIApp, address: Address, log_level: str = "warning") -> uvicor
     return uvicorn.Config(app, host=address.host, port=address.port, **options)
 
 
-def run(app: ASGIApp, address: Address, log_level: str = "warning") -> None:
+def listen(address: Address) -> socket.socket:
+    """The address, taken; nobody is answered yet."""
+    family = socket.AF_INET6 if ":" in address.host else socket.AF_INET
+    try:
+        return socket.create_server((address.host, address.port), family=family, backlog=2048)
+    except OSError as error:
+        raise InvalidInput(
+            f"cannot listen on {address.host} port {address.port}: {error.strerror or error}; choose another with --port"
+        ) from None
+
+
+def run(app: ASGIApp, address: Address, listener: socket.socket, log_level: str = "warning") -> None:
     """Serves until interrupted."""
     raise_file_limit()
-    uvicorn.Server(config(app, address, log_level)).run()
+    uvicorn.Server(config(app, address, log_level)).run(sockets=[listener])
 
 
 def raise_file_limit() -> None:
