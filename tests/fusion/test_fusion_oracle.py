@@ -44,6 +44,7 @@ ORACLES: list[tuple[str, Fusion, str, str | None, dict[str, Any]]] = [
 @pytest.mark.parametrize(
     ("fusion", "method", "norm", "parameters"), [o[1:] for o in ORACLES], ids=[o[0] for o in ORACLES]
 )
+@pytest.mark.slow  # numba compiles each of them for half a minute
 @pytest.mark.parametrize("seed", range(20))
 def test_agrees_with_ranx(fusion: Fusion, method: str, norm: str | None, parameters: dict[str, Any], seed: int) -> None:
     runs = random_runs(seed)
