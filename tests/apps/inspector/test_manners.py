@@ -1,12 +1,16 @@
 """How the page behaves: by keyboard, in the dark, on a phone, without a server."""
 
+from pathlib import Path
+
 import pytest
-from inspecting import CHROMIUM, Inspected, Opening, Watched
+from inspecting import CHROMIUM, Inspected, Opening, Watched, serving
+
+from recollect.memory import Memory
 
 pytestmark = [pytest.mark.browser, pytest.mark.skipif(CHROMIUM is None, reason="no Chromium found")]
 pytest.importorskip("playwright", reason="playwright is not installed")
 
-from playwright.sync_api import Page, expect  # noqa: E402
+from playwright.sync_api import Browser, Page, expect  # noqa: E402
 
 RYE = "what did Ines find out about the rye bread?"
 ASKED = "q=what+did+Ines+find+out+about+the+rye+bread%3F"
@@ -242,3 +246,26 @@ class TestTrouble:
         page = opened()
         expect(page.locator(".empty")).to_contain_text("This memory is empty")
         expect(page.locator(".empty pre")).to_contain_text("recollect remember")
+
+
+class TestWarnings:
+    def test_memories_without_a_vector_are_told(self, chromium: Browser, tmp_path: Path) -> None:
+        def fill(memory: Memory) -> None:
+            Memory(memory.store, clock=memory.clock).remember("stored while the model was away")
+
+        with serving(tmp_path, fill) as inspected:
+            page = chromium.new_page()
+            page.goto(inspected.login() + "#/health")
+            expect(page.get_by_role("alert")).to_contain_text("1 of 1 memories have no vector")
+            expect(page.locator(".warnings")).to_contain_text("1 memory has no vector")
+            page.get_by_role("link", name="Search", exact=True).click()
+            expect(page.locator("main .card .state")).to_have_text("no vector")
+            page.close()
+
+    def test_what_a_search_had_to_do_without_is_said(self, opened: Opening, inspected: Inspected) -> None:
+        """precise wants a cross-encoder, and this server has none."""
+        warnings = inspected.post("/v1/recall", query="oven", recipe="precise")["warnings"]
+        assert warnings
+        page = opened("#/search?q=oven&recipe=precise")
+        expect(page.locator(".warnings li")).to_have_count(len(warnings))
+        assert page.locator(".warnings li").all_inner_texts() == warnings

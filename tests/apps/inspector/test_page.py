@@ -235,6 +235,19 @@ class TestAroundAMemory:
         expect(page.locator(".theme[open] .card")).to_have_count(len(made["who delivers the flour"]))
         assert ids(page, ".theme[open]") == made["who delivers the flour"]
 
+    def test_reflections_can_be_looked_for(self, opened: Opening, inspected: Inspected) -> None:
+        inspected.post(
+            "/v1/forget", ids=[one["memory"]["id"] for one in inspected.get("/v1/reflections")["reflections"]]
+        )
+        for number in range(4):
+            inspected.post(
+                "/v1/memories", text=f"The night tram to the harbour leaves late, note {number}", tags=["tram"]
+            )
+        page = opened("#/reflections")
+        page.get_by_role("button", name="Look for themes now").click()
+        expect(page.locator(".theme").first).to_be_visible()
+        expect(page.locator(".theme")).to_have_count(len(inspected.get("/v1/reflections")["reflections"]))
+
     def test_health_counts_and_checks_the_store(self, opened: Opening, inspected: Inspected) -> None:
         stats = inspected.get("/v1/stats")["stats"]
         page = opened("#/health")

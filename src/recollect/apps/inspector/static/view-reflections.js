@@ -1,7 +1,7 @@
 // What the memory has made of itself: themes, with the memories each was made from.
 
 import * as api from "./api.js";
-import { announce, busy, empty, failed, skeleton } from "./app.js";
+import { announce, busy, can, empty, failed, skeleton } from "./app.js";
 import { fill, h, words } from "./dom.js";
 import * as format from "./format.js";
 import { memoryCard } from "./hits.js";
@@ -43,10 +43,27 @@ export function create(root) {
     list.append(...reflections.map(theme));
     count += reflections.length;
     fill(head, count > 0 && h("p.summary", null, h("strong", null, format.many(count, "reflection")), next && " and more"));
-    fill(tail, !count ? empty("No reflections yet", "They are written by consolidation, which looks for themes among the memories:", h("pre", null, "recollect reflect")) : next && h("button.button.wide", { type: "button", onclick: () => page(next) }, "Show more"));
+    fill(tail, !count ? none() : next && h("button.button.wide", { type: "button", onclick: () => page(next) }, "Show more"));
     if (!after) hidePanel();
     walk.set(current().sel);
     announce(format.many(count, "reflection"));
+  }
+
+  function none() {
+    const button = h("button.button.primary", { type: "button", onclick: () => reflect(button) }, "Look for themes now");
+    return empty("No reflections yet", "They are written by consolidation, which looks for themes among the memories.", can("write") && button);
+  }
+
+  async function reflect(button) {
+    button.disabled = true;
+    try {
+      const { created } = await busy(() => api.post("/v1/reflect"));
+      announce(created.length ? `${format.many(created.length, "reflection")} written.` : "No theme was found among the memories.", true);
+      await page();
+    } catch (error) {
+      failed(error);
+    }
+    button.disabled = false;
   }
 
   function theme({ memory, members }) {
