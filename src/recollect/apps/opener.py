@@ -80,7 +80,9 @@ class Opener:
     def _open_reranker(self, name: str) -> Reranker:
         from recollect.rerankers import open_reranker
 
-        return open_reranker(self._settings.reranker if name == "default" else name, open_options(self._settings, announcer()))
+        return open_reranker(
+            self._settings.reranker if name == "default" else name, open_options(self._settings, announcer())
+        )
 
 
 def once(make: Callable[[], T]) -> Callable[[], T]:
