@@ -106,6 +106,8 @@ def _listed(given: tuple[str, ...], name: str) -> tuple[str, ...]:
 
 def words(given: Iterable[str], name: str) -> tuple[str, ...]:
     """Several words; a lone string would be taken apart letter by letter, so it counts as one word."""
+    if not isinstance(given, Iterable):
+        raise InvalidInput(f"{name} must be words; got {given!r}")
     several = (given,) if isinstance(given, str) else tuple(given)
     for word in several:
         if not isinstance(word, str):

@@ -92,16 +92,21 @@ class Embedding:
         )
 
     def _given_space(self, drafts: Sequence[Draft]) -> EmbeddingSpace:
-        """Vectors a caller brings belong to the store's space; the first ones found it."""
-        live = self._store.embedding_space()
-        sizes = {np.size(draft.vector) for draft in drafts if draft.vector is not None}
-        dimensions = live.dimensions if live else min(sizes)
-        if sizes != {dimensions}:
-            wrong = next(size for size in sorted(sizes) if size != dimensions)
-            raise InvalidInput(f"a vector of {wrong} numbers was given; this store's vectors have {dimensions}")
-        if live is not None:
-            return live
-        return EmbeddingSpace(GIVEN if self._open is None else self.embedder().fingerprint, dimensions)
+        """Vectors a caller brings belong to the store's space, else to the embedder's; without either they found their own."""
+        sizes = sorted({np.size(draft.vector) for draft in drafts if draft.vector is not None})
+        space = self._store.embedding_space() or self._usable_space() or EmbeddingSpace(GIVEN, sizes[0])
+        for size in sizes:
+            if size != space.dimensions:
+                raise InvalidInput(
+                    f"a vector of {size} numbers was given; this store's vectors have {space.dimensions}"
+                )
+        return space
+
+    def _usable_space(self) -> EmbeddingSpace | None:
+        try:
+            return None if self._open is None else self.space()
+        except RecollectError:  # a write never waits for a model
+            return None
 
     def passage(self, text: str) -> tuple[Vector | None, EmbeddingSpace | None, RecollectError | None]:
         """The vector of one changed text with its space, or why there is none."""

@@ -77,6 +77,21 @@ def test_a_vector_of_the_wrong_size_is_refused() -> None:
             m.recall("text", vector=np.ones(3, dtype=np.float32))
 
 
+def test_a_first_vector_must_fit_the_embedder() -> None:
+    with toy_memory() as m:
+        with pytest.raises(InvalidInput, match="3 numbers was given; this store's vectors have 256"):
+            m.remember("text", vector=np.ones(3, dtype=np.float32))
+        m.remember("text")
+
+
+def test_tags_must_be_words() -> None:
+    with memory() as m:
+        id = m.remember("text").id
+        for tags in (None, 3, [3]):
+            with pytest.raises(InvalidInput, match="tags must be words"):
+                m.update(id, tags=tags)
+
+
 def test_misspelt_fields_and_unknown_values_name_the_nearest() -> None:
     with memory() as m:
         with pytest.raises(InvalidInput, match=r"no field 'tag'.*Did you mean 'tags'"):
