@@ -33,9 +33,9 @@ DEFAULT = Recipe(
     relevance=1.0,
     signals=(
         Term(signal=Neighbours(), how="add"),
-        Term(signal=Voice(), how="multiply", base=1.0, weight=0.5),
+        Term(signal=Voice(), how="multiply", base=1.0, weight=1.0),
         Term(signal=Quality(), how="multiply", base=0.9, weight=0.1),
-        Term(signal=Temporal(), how="multiply", base=1.0, weight=0.4),
+        Term(signal=Temporal(), how="multiply", base=1.0, weight=0.8),
         Term(signal=Tags(), how="multiply"),
         Term(signal=Reflection(), how="multiply"),
     ),
