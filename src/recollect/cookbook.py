@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from recollect.errors import RecipeError, did_you_mean
 from recollect.fusion import Convex, Merge, Rrf, Weighted
-from recollect.legs import Dates, GraphWalk, Keyword, VectorLeg
+from recollect.legs import Dates, GraphWalk, Keyword, Reflections, VectorLeg
 from recollect.query.parse import Parsing
 from recollect.recipes import Recipe, Rerank, Term
 from recollect.selection import Selection
@@ -24,10 +24,11 @@ DEFAULT = Recipe(
     name="default",
     about="Keyword and vector, score-fused; thread neighbours, who is asked about, time and tags in the query, quality",
     legs=(
-        Keyword(weight=0.5, limit=50),
-        VectorLeg(weight=0.5, limit=50),
+        Keyword(weight=0.5, limit=50, reflections=False),
+        VectorLeg(weight=0.5, limit=50, reflections=False),
         Dates(weight=0.1, limit=50),
-        GraphWalk(weight=0.1, limit=20, seeds=5, depth=1, sequence=False),
+        Reflections(weight=0.3, limit=5),
+        GraphWalk(weight=0.1, limit=20, seeds=5, depth=1, sequence=False, without=("nearest", "consolidated_from")),
     ),
     fusion=Convex(),
     relevance=1.0,

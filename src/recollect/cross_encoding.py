@@ -61,7 +61,7 @@ def _scores(reranker: Reranker, query: str, texts: Sequence[str], budget_ms: int
 def passages(records: Sequence[Record], plan: Rerank, filter: Filter, store: Store) -> list[str]:
     """What the cross-encoder is shown of each candidate: its text, with its thread neighbours when the recipe asks for them."""
     if plan.context <= 0:
-        return [record.text[: plan.max_chars] for record in records]
+        return [said(record)[: plan.max_chars] for record in records]
     edges = store.edges([record.id for record in records], filter, 2)
     before: dict[str, str] = {}
     after: dict[str, str] = {}
@@ -73,6 +73,11 @@ def passages(records: Sequence[Record], plan: Rerank, filter: Filter, store: Sto
 
     def show(record: Record) -> str:
         around = [neighbours.get(before.get(record.id, "")), record, neighbours.get(after.get(record.id, ""))]
-        return "\n".join(one.text for one in around if one is not None)[: plan.max_chars]
+        return "\n".join(said(one) for one in around if one is not None)[: plan.max_chars]
 
     return [show(record) for record in records]
+
+
+def said(record: Record) -> str:
+    """A memory's text; of a reflection its theme in words, for its text is a list of ids."""
+    return record.essence or record.text if record.kind == "reflection" else record.text

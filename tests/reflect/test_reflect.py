@@ -370,3 +370,24 @@ def test_a_language_model_that_fails_changes_nothing_but_the_warnings(store: Sql
     made = reflect(store, LATER, chat=Silent())
     assert made.warnings == ("the theme has no sentence: nobody answers",)
     assert snapshot(store) == expected(tmp_path)
+
+
+def test_by_default_reflections_leave_the_ranking_of_all_else_as_it_was(tmp_path: Path) -> None:
+    """Bit for bit: neither statistics, nor legs, nor links carry anything of them into another memory's score."""
+    things = ("sofa", "fish", "birds", "garden", "window", "violin")
+    names = ("grey cat Oscar", "brown dog Rex", "old horse Bella")
+    texts = [f"the small {name} likes his {thing}" for name in names for thing in things]
+    asked = [*(f"what does {name} like?" for name in names), *things, "who likes the garden best", "small"]
+    clock = FixedClock("2026-05-08")
+    with recollect.open(tmp_path / "m.db", embedder=ToyEmbedder(), reranker=None, clock=clock) as memory:
+        memory.count_accesses = False
+        memory.remember_many(
+            [{"text": text, "thread": "t"} for text in texts + [f"note {n} of other things" for n in range(30)]]
+        )
+        before = [[(hit.id, hit.score) for hit in memory.recall(query, limit=50)] for query in asked]
+        assert len(memory.reflect().themes) >= 3
+        found = [memory.recall(query, limit=50) for query in asked]
+        assert any(hit.record.kind == "reflection" for hits in found for hit in hits)
+        after = [[(hit.id, hit.score) for hit in hits if hit.record.kind != "reflection"] for hits in found]
+        assert after == [ranking[: len(rest)] for ranking, rest in zip(before, after, strict=True)]
+        assert [len(rest) for rest in after] == [len(ranking) for ranking in before]

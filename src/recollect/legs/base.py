@@ -4,9 +4,18 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import ClassVar, Protocol
 
-from recollect.model import Run
+from recollect.model import Filter, Run
 from recollect.query.parse import Query
 from recollect.stores.base import Store
+
+REFLECTION = "reflection"
+
+
+def spoken(filter: Filter) -> Filter:
+    """The filter without reflections, unless they are what is asked for."""
+    if REFLECTION in filter.kinds or REFLECTION in filter.without_kinds:
+        return filter
+    return replace(filter, without_kinds=(*filter.without_kinds, REFLECTION))
 
 
 class Leg(Protocol):

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
+from recollect.legs.base import spoken
 from recollect.model import Filter, Run, Scored
 from recollect.query.parse import Query
 from recollect.query.time import Anchor
@@ -24,9 +25,10 @@ class Dates:
         anchor = query.anchor
         if anchor is None:
             return Run(self.name, skipped="the query names no time")
-        window = within(query.filter, anchor)
+        everything = spoken(query.filter)  # a reflection has no date of its own
+        window = within(everything, anchor)
         dated = store.recent(window, self.limit)
-        if len(dated) == self.limit and store.count(window) * 2 > store.count(query.filter):
+        if len(dated) == self.limit and store.count(window) * 2 > store.count(everything):
             return Run(self.name, skipped="most memories are of the time the query names")
         near = [Scored(hit.id, -abs(hit.score - anchor.centre_us) / max(anchor.tolerance_us, 1)) for hit in dated]
         return Run(self.name, tuple(sorted(near, key=lambda hit: (-hit.score, hit.id))))

@@ -14,7 +14,7 @@ class GraphWalk:
     """A memory reached over a path scores seed · Π (edge weight · decay), the best path counting.
 
     Seeds are the first `seeds` hits of every other leg, worth 1 / rank; they do not return themselves, but may be reached
-    from each other. With `sequence` the walk follows threads too, else only links that were made.
+    from each other. With `sequence` the walk follows threads too, else only links that were made, but for kinds in `without`.
     """
 
     name: ClassVar[str] = "graph"
@@ -27,6 +27,7 @@ class GraphWalk:
     decay: float = 0.5
     max_neighbours: int = 10
     sequence: bool = True
+    without: tuple[str, ...] = ()
 
     def run(self, query: Query, store: Store, earlier: Sequence[Run]) -> Run:
         frontier = self._seeds(earlier)
@@ -50,6 +51,7 @@ class GraphWalk:
             (edge.other(id), frontier[id] * edge.weight * self.decay)
             for id, its_edges in edges.items()
             for edge in its_edges
+            if edge.kind not in self.without
         )
 
 

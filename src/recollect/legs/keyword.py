@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
+from recollect.legs.base import spoken
 from recollect.model import Run
 from recollect.query.parse import Query
 from recollect.stores.base import Store
@@ -11,15 +12,17 @@ from recollect.stores.base import Store
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Keyword:
-    """Skipped when the query has no words."""
+    """Skipped when the query has no words; without `reflections`, those are left to their own leg."""
 
     name: ClassVar[str] = "keyword"
     fills: ClassVar[bool] = True
     stage: ClassVar[str] = "text"
     weight: float = 1.0
     limit: int = 100
+    reflections: bool = True
 
     def run(self, query: Query, store: Store, earlier: Sequence[Run]) -> Run:
         if query.keywords.mode == "empty":
             return Run(self.name, skipped="the query has no words")
-        return Run(self.name, tuple(store.search_keywords(query.keywords, query.filter, self.limit)))
+        filter = query.filter if self.reflections else spoken(query.filter)
+        return Run(self.name, tuple(store.search_keywords(query.keywords, filter, self.limit)))

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
+from recollect.legs.base import spoken
 from recollect.model import Run
 from recollect.query.parse import Query
 from recollect.stores.base import Store
@@ -11,7 +12,10 @@ from recollect.stores.base import Store
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VectorLeg:
-    """Hits below `floor` are no hits; cosine never falls below -1, so that floor lets all in."""
+    """Hits below `floor` are no hits; cosine never falls below -1, so that floor lets all in.
+
+    Without `reflections`, those are left to their own leg.
+    """
 
     name: ClassVar[str] = "vector"
     fills: ClassVar[bool] = True
@@ -19,9 +23,11 @@ class VectorLeg:
     weight: float = 1.0
     limit: int = 100
     floor: float = -1.0
+    reflections: bool = True
 
     def run(self, query: Query, store: Store, earlier: Sequence[Run]) -> Run:
         if query.vector is None:
             return Run(self.name, skipped=query.no_vector)
-        hits = store.search_vectors(query.vector, query.filter, self.limit)
+        filter = query.filter if self.reflections else spoken(query.filter)
+        hits = store.search_vectors(query.vector, filter, self.limit)
         return Run(self.name, tuple(hit for hit in hits if hit.score >= self.floor))

@@ -94,14 +94,15 @@ class Catalogue:
         if filter.min_trust > 0:
             tests.append(self._column("trust") >= filter.min_trust)
         for column, names in (("kind", filter.kinds), ("tier", filter.tiers), ("priority", filter.priorities)):
-            tests += [self._among(column, names)] if names else []
-        tests += [~self._among("kind", filter.without_kinds)] if filter.without_kinds else []
+            tests += [self.among(column, names)] if names else []
+        tests += [~self.among("kind", filter.without_kinds)] if filter.without_kinds else []
         return np.logical_and.reduce(tests) if tests else np.ones(self.size, dtype=np.bool_)
 
     def _column(self, name: str) -> NDArray[Any]:
         return self.columns[name][: self.size]
 
-    def _among(self, column: str, names: Sequence[str]) -> Mask:
+    def among(self, column: str, names: Sequence[str]) -> Mask:
+        """Which rows have one of these values."""
         chosen = np.array([name in names for name in _NUMBERED[column]])
         return np.asarray(chosen[self._column(column)], dtype=np.bool_)
 

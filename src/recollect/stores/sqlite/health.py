@@ -59,8 +59,15 @@ def _rows(connection: apsw.Connection) -> Iterator[Problem]:
             yield _problem("memories", f"{len(found)} versions {what}", found, repairable=False)
 
 
+_INDEXED = {
+    texts.PRESENT: f"m.retired_at IS NULL AND m.kind <> '{texts.REFLECTION}'",
+    texts.THEMES: f"m.retired_at IS NULL AND m.kind = '{texts.REFLECTION}'",
+    texts.HISTORY: "m.retired_at IS NOT NULL",
+}
+
+
 def _full_text(connection: apsw.Connection) -> Iterator[Problem]:
-    for table, state in ((texts.PRESENT, "m.retired_at IS NULL"), (texts.HISTORY, "m.retired_at IS NOT NULL")):
+    for table, state in _INDEXED.items():
         indexed = ", ".join(f"f.{name}" for name in texts.COLUMNS)
         sql = (
             f"SELECT m.id, m.text, m.essence, m.tags, f.rowid, {indexed} "
@@ -151,10 +158,10 @@ def repair(connection: apsw.Connection, problems: Sequence[Problem]) -> None:
 
 
 def _rebuild_full_text(connection: apsw.Connection) -> None:
-    for table, state in ((texts.PRESENT, "IS NULL"), (texts.HISTORY, "IS NOT NULL")):
+    for table, state in _INDEXED.items():
         connection.execute(f"DROP TABLE IF EXISTS {table}")
         schema.create_full_text(connection, table)
-        found = connection.execute(f"SELECT m.seq, {rows.COLUMNS} FROM memories m WHERE m.retired_at {state}")
+        found = connection.execute(f"SELECT m.seq, {rows.COLUMNS} FROM memories m WHERE {state}")
         while chunk := list(islice(found, _CHUNK)):
             texts.put(connection, ((row[0], rows.to_record(row[1:])) for row in chunk), table)
 

@@ -22,7 +22,7 @@ from recollect.model import Floats
 from recollect.stores.sqlite.catalogue import Catalogue, Delta, Mask, Rows, extended
 from recollect.stores.sqlite.rows import listed
 from recollect.stores.sqlite.schema import TOKENIZER
-from recollect.stores.sqlite.texts import COLUMNS, PRESENT, WEIGHTS
+from recollect.stores.sqlite.texts import COLUMNS, PRESENT, REFLECTION, WEIGHTS
 
 _K1, _B = 1.2, 0.75
 _LEAST_IDF = 1e-6
@@ -189,8 +189,8 @@ def _joined(segments: Iterable[Segment]) -> Segment:
 
 
 def _measured(segments: tuple[Segment, ...], lengths: NDArray[np.int64], catalogue: Catalogue) -> Impact:
-    """With the lengths of the living rows, which every score depends on."""
-    alive = catalogue.size - catalogue.dead
+    """With the lengths of the living rows, which every score depends on; reflections are not among them."""
+    alive = int(np.count_nonzero(catalogue.alive & ~catalogue.among("kind", (REFLECTION,))))
     here = lengths[: catalogue.size]
     average = float(here[catalogue.alive].sum()) / alive if alive else 1.0
     norms = _K1 * (1 - _B + _B * here.astype(np.float64) / (average or 1.0))

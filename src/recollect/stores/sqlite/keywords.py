@@ -3,7 +3,7 @@
 Both give the same scores to the last bit; the choice is one of speed alone.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import apsw
@@ -14,7 +14,7 @@ from recollect.query.keywords import KeywordQuery, segment
 from recollect.stores.sqlite.filters import clause
 from recollect.stores.sqlite.impact import best, tokens
 from recollect.stores.sqlite.mirror import View
-from recollect.stores.sqlite.texts import PRESENT, WEIGHTS
+from recollect.stores.sqlite.texts import PRESENT, REFLECTION, THEMES, WEIGHTS, homes
 
 PAYS_FROM_ROWS = 1000  # in smaller stores FTS5 is fast enough
 PAYS_FROM_SEARCH = 3  # a process that asks once or twice does not wait for the postings to be read
@@ -39,6 +39,8 @@ def search_postings(
     """Best first, ties by id, from the mirror."""
     if view.impact is None or limit <= 0:
         return []
+    if PRESENT not in homes(filter):
+        return []
     scores = view.impact.scores(terms, view.catalogue)
     rows = best(scores, view.catalogue.mask(filter, connection), limit)
     hits = [
@@ -48,13 +50,33 @@ def search_postings(
 
 
 def search(connection: apsw.Connection, query: KeywordQuery, filter: Filter, limit: int) -> list[Scored]:
-    """Best first, ties by id, by FTS5."""
+    """Best first, ties by id, by FTS5; reflections are scored among themselves, so that they do not change other scores."""
+    return joined((search_table(connection, table, query, filter, limit) for table in homes(filter)), limit)
+
+
+def with_reflections(
+    connection: apsw.Connection, others: list[Scored], query: KeywordQuery, filter: Filter, limit: int
+) -> list[Scored]:
+    """What the postings gave, and the reflections, which are not among them."""
+    found = search_table(connection, THEMES, query, filter, limit) if THEMES in homes(filter) else []
+    return joined((others, found), limit)
+
+
+def joined(runs: Iterable[list[Scored]], limit: int) -> list[Scored]:
+    """The best of several searches, ties by id."""
+    return sorted((hit for hits in runs for hit in hits), key=lambda hit: (-hit.score, hit.id))[: max(limit, 0)]
+
+
+def search_table(
+    connection: apsw.Connection, table: str, query: KeywordQuery, filter: Filter, limit: int
+) -> list[Scored]:
+    """Best first, ties by id, in one full-text table."""
     if limit <= 0:
         return []
     passing = clause(filter)
     sql = (
-        f"SELECT m.id, {score_sql()} AS score FROM {PRESENT} f CROSS JOIN memories m ON m.seq = f.rowid "
-        f"WHERE f.{PRESENT} MATCH ? AND {passing.sql} ORDER BY score DESC, m.id LIMIT ?"
+        f"SELECT m.id, {score_sql(table)} AS score FROM {table} f CROSS JOIN memories m ON m.seq = f.rowid "
+        f"WHERE f.{table} MATCH ? AND {passing.sql} ORDER BY score DESC, m.id LIMIT ?"
     )
     found = first_accepted(
         query, lambda expression: connection.execute(sql, (expression, *passing.bindings, limit)).fetchall()
@@ -63,8 +85,9 @@ def search(connection: apsw.Connection, query: KeywordQuery, filter: Filter, lim
 
 
 def frequencies(connection: apsw.Connection, words: Sequence[str]) -> tuple[int, dict[str, int]]:
-    """How many present memories there are, and in how many of them each word stands."""
-    total = int(connection.execute("SELECT count(*) FROM memories WHERE retired_at IS NULL").get)
+    """How many present memories there are, reflections aside, and in how many of them each word stands."""
+    sql = "SELECT count(*) FROM memories WHERE retired_at IS NULL AND kind <> ?"
+    total = int(connection.execute(sql, (REFLECTION,)).get)
     connection.execute(f"CREATE VIRTUAL TABLE IF NOT EXISTS temp.terms USING fts5vocab(main, {PRESENT}, row)")
     sql = "SELECT doc FROM temp.terms WHERE term = CAST(? AS TEXT)"
     spelt = {word: tokens(connection, segment(word)) for word in words}
@@ -72,9 +95,9 @@ def frequencies(connection: apsw.Connection, words: Sequence[str]) -> tuple[int,
     return total, {word: min((counts[term] for term in terms), default=0) for word, terms in spelt.items()}
 
 
-def score_sql() -> str:
+def score_sql(table: str) -> str:
     """BM25 as we give it: higher is better."""
-    return f"-bm25({PRESENT}, {', '.join(map(str, WEIGHTS))})"
+    return f"-bm25({table}, {', '.join(map(str, WEIGHTS))})"
 
 
 def first_accepted(query: KeywordQuery, run: Callable[[str], Any]) -> list[tuple[Any, ...]]:

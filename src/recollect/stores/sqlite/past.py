@@ -6,6 +6,7 @@ the one the store would have given at that moment. The last few moments asked fo
 
 import threading
 from collections import OrderedDict
+from typing import Any
 
 import apsw
 import numpy as np
@@ -18,7 +19,7 @@ from recollect.stores.sqlite.filters import clause
 from recollect.stores.sqlite.impact import best
 from recollect.stores.sqlite.keywords import first_accepted, score_sql
 from recollect.stores.sqlite.rows import listed
-from recollect.stores.sqlite.texts import COLUMNS, HISTORY, PRESENT
+from recollect.stores.sqlite.texts import COLUMNS, PRESENT, REFLECTION, TABLES, THEMES, homes
 
 _MOMENTS_KEPT = 2
 
@@ -38,8 +39,7 @@ class Past:
             return []
         with self._lock:
             then = self._at(connection, changes, filter)
-            sql = f"SELECT rowid, {score_sql()} FROM {PRESENT} WHERE {PRESENT} MATCH ?"
-            found = first_accepted(query, lambda expression: then.execute(sql, (expression,)).fetchall())
+            found = [row for table in homes(filter) for row in _matching(then, table, query)]
         seqs = np.array([seq for seq, _ in found], dtype=np.int64)
         scores = np.array([score for _, score in found], dtype=np.float64)
         rows = best(scores, np.isin(seqs, versions(connection, filter)), limit)
@@ -65,16 +65,23 @@ class Past:
         return self._moments[key]
 
 
+def _matching(then: apsw.Connection, table: str, query: KeywordQuery) -> list[tuple[Any, ...]]:
+    sql = f"SELECT rowid, {score_sql(table)} FROM {table} WHERE {table} MATCH ?"
+    return first_accepted(query, lambda expression: then.execute(sql, (expression,)).fetchall())
+
+
 def _indexed(connection: apsw.Connection, filter: Filter) -> apsw.Connection:
     known = clause(Filter(now=filter.now, known_at=filter.known_at, everything=True))
     columns = ", ".join(f"f.{name}" for name in COLUMNS)
-    halves = (
-        f"SELECT m.seq, {columns} FROM memories m JOIN {table} f ON f.rowid = m.seq WHERE {known.sql} AND m.retired_at {state}"
-        for table, state in ((PRESENT, "IS NULL"), (HISTORY, "IS NOT NULL"))
+    parts = (
+        f"SELECT m.seq, {columns} FROM memories m JOIN {table} f ON f.rowid = m.seq WHERE {known.sql} AND m.kind {{kind}}"
+        for table in TABLES
     )
-    rows = connection.execute(" UNION ALL ".join(halves), known.bindings * 2)
+    sql = " UNION ALL ".join(parts)
     then = apsw.Connection(":memory:")
-    then.execute(schema.full_text(PRESENT))
-    with then:
-        then.executemany(f"INSERT INTO {PRESENT} (rowid, {', '.join(COLUMNS)}) VALUES (?, ?, ?, ?)", rows)
+    for table, kind in ((PRESENT, "<> ?"), (THEMES, "= ?")):
+        then.execute(schema.full_text(table))
+        rows = connection.execute(sql.format(kind=kind), (*known.bindings, REFLECTION) * len(TABLES))
+        with then:
+            then.executemany(f"INSERT INTO {table} (rowid, {', '.join(COLUMNS)}) VALUES (?, ?, ?, ?)", rows)
     return then

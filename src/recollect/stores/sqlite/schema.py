@@ -1,7 +1,8 @@
 """The tables, and how an older file becomes a newer one.
 
 A memory has one row per version in `memories`; the present version is the one that is not retired. `fts` indexes present versions,
-`fts_history` the retired ones, so that history never weighs on the statistics of the present. `seq` is never used twice, so that
+`fts_themes` those of them that are reflections, and `fts_history` the retired ones, so that neither what was derived nor what is
+past weighs on the statistics of what was said. `seq` is never used twice, so that
 a cache can trust it.
 """
 
@@ -135,7 +136,7 @@ def create_full_text(connection: apsw.Connection, table: str) -> None:
 
 def _first_schema(connection: apsw.Connection) -> None:
     connection.execute(_TABLES)
-    for table in ("fts", "fts_history"):
+    for table in ("fts", "fts_themes", "fts_history"):
         create_full_text(connection, table)
 
 

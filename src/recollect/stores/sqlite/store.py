@@ -241,7 +241,8 @@ class SqliteStore:
             terms = keywords.plain_terms(connection, query) if self._postings_pay(connection) else None
             if terms is None:
                 return keywords.search(connection, query, filter, limit)
-            return keywords.search_postings(connection, self._mirror.with_impact(connection), terms, filter, limit)
+            found = keywords.search_postings(connection, self._mirror.with_impact(connection), terms, filter, limit)
+            return keywords.with_reflections(connection, found, query, filter, limit)
 
     def _search_past(self, connection: apsw.Connection, query: KeywordQuery, filter: Filter, limit: int) -> Scores:
         past = Past() if self._connections.in_transaction else self._past

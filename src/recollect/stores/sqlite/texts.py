@@ -4,10 +4,12 @@ from collections.abc import Iterable, Sequence
 
 import apsw
 
-from recollect.model import Record
+from recollect.model import Filter, Record
 from recollect.query.keywords import segment
 
-PRESENT, HISTORY = "fts", "fts_history"
+PRESENT, THEMES, HISTORY = "fts", "fts_themes", "fts_history"
+TABLES = (PRESENT, THEMES, HISTORY)
+REFLECTION = "reflection"
 COLUMNS = ("content", "essence", "tags")
 WEIGHTS = (1.0, 1.0, 1.0)  # of the columns, in BM25
 
@@ -22,22 +24,42 @@ def columns(text: str, essence: str | None, tags: Iterable[str]) -> tuple[str, s
     return segment(text), segment(essence) if essence else "", segment(" ".join(tags))
 
 
-def put(connection: apsw.Connection, rows: Iterable[tuple[int, Record]], table: str = PRESENT) -> None:
-    """Indexes versions by their row number."""
-    sql = f"INSERT INTO {table} (rowid, {', '.join(COLUMNS)}) VALUES (?, ?, ?, ?)"
-    connection.executemany(sql, ((seq, *indexed(record)) for seq, record in rows))
+def home(kind: str) -> str:
+    """Where a present version is indexed."""
+    return THEMES if kind == REFLECTION else PRESENT
+
+
+def homes(filter: Filter) -> list[str]:
+    """Where present versions that pass a filter may be indexed."""
+    asked = {home(kind) for kind in filter.kinds} or {PRESENT, THEMES}
+    return [
+        table
+        for table in (PRESENT, THEMES)
+        if table in asked and not (table == THEMES and REFLECTION in filter.without_kinds)
+    ]
+
+
+def put(connection: apsw.Connection, rows: Iterable[tuple[int, Record]], table: str | None = None) -> None:
+    """Indexes versions by their row number, each where it belongs unless a table is named."""
+    sql = "INSERT INTO {} (rowid, {}) VALUES (?, ?, ?, ?)"
+    places: dict[str, list[tuple[int, str, str, str]]] = {}
+    for seq, record in rows:
+        places.setdefault(table or home(record.kind), []).append((seq, *indexed(record)))
+    for place, found in places.items():
+        connection.executemany(sql.format(place, ", ".join(COLUMNS)), found)
 
 
 def retire(connection: apsw.Connection, seq: int) -> None:
     """Moves a version's row from the present to history."""
     row = f"rowid, {', '.join(COLUMNS)}"
-    connection.execute(f"INSERT INTO {HISTORY} ({row}) SELECT {row} FROM {PRESENT} WHERE rowid = ?", (seq,))
-    connection.execute(f"DELETE FROM {PRESENT} WHERE rowid = ?", (seq,))
+    for table in (PRESENT, THEMES):
+        connection.execute(f"INSERT INTO {HISTORY} ({row}) SELECT {row} FROM {table} WHERE rowid = ?", (seq,))
+        connection.execute(f"DELETE FROM {table} WHERE rowid = ?", (seq,))
 
 
 def drop(connection: apsw.Connection, seqs: Sequence[int]) -> None:
-    """Takes versions out of both indexes, to the last letter."""
-    for table in (PRESENT, HISTORY):
+    """Takes versions out of every index, to the last letter."""
+    for table in TABLES:
         connection.executemany(f"DELETE FROM {table} WHERE rowid = ?", ((seq,) for seq in seqs))
         if any(_is_unsaid(connection, table, beginning) for beginning in _beginnings(connection, table)):
             connection.execute(f"INSERT INTO {table} ({table}) VALUES ('optimize')")

@@ -89,6 +89,22 @@ class SearchLaws:
         assert store.frequencies(["cat", "bird", "dog"]) == (2, {"cat": 1, "bird": 1, "dog": 0})
         assert store.get([b.id])
 
+    def test_reflections_are_found_and_change_no_other_score(self, store: Store) -> None:
+        put(store, "a grey cat sleeps", "a cat and a dog", "the dog barks at night", "rain again")
+        before, frequencies = by_keyword(store, "cat dog", limit=10), store.frequencies(["cat", "dog"])
+        themes = put(store, "cat dog cat dog", "dog, cats, grey", *["cat"] * 5, kind="reflection")
+        after = by_keyword(store, "cat dog", limit=20)
+        assert {theme.id for theme in themes} <= set(ids(after))
+        assert [hit for hit in after if hit.id in set(ids(before))] == list(before)
+        assert store.frequencies(["cat", "dog"]) == frequencies
+        store.update(themes[0].id, {"text": "cat"}, NOW + 1)
+        then = by_keyword(store, "cat dog", Filter(now=NOW + 1, known_at=NOW), limit=20)
+        assert [(hit.id, hit.score) for hit in then if hit.id in set(ids(before))] == [(h.id, h.score) for h in before]
+        only = by_keyword(store, "cat dog", Filter(now=NOW, kinds=("reflection",)), limit=20)
+        assert set(ids(only)) == {theme.id for theme in themes}
+        without = by_keyword(store, "cat dog", Filter(now=NOW, without_kinds=("reflection",)), limit=20)
+        assert list(without) == list(before)
+
     def test_ties_go_by_id(self, store: Store) -> None:
         records = put(store, *["the same text"] * 7)
         for found in (by_keyword(store, "same text", limit=5), by_vector(store, "same text", limit=5)):
