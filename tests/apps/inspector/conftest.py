@@ -60,7 +60,7 @@ def opened(chromium: "Browser", inspected: Inspected, watched: Watched) -> Itera
         page.on("pageerror", lambda error: watched.troubles.append(str(error)))
         page.on("dialog", lambda dialog: (watched.dialogs.append(dialog.message), dialog.dismiss()))
         page.goto(inspected.login(token) + at)
-        page.wait_for_selector("#views a[aria-current]")
+        page.wait_for_selector("body[data-view]")
         return page
 
     yield page_at
