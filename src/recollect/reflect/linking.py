@@ -7,7 +7,7 @@ continued, and of two processes at once the slower one starts over from what the
 
 import base64
 import hashlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -58,7 +58,6 @@ class Linker:
         self._links = dict(seen.links)  # as the store holds them
         self._stray = list(seen.stray)
         self._token = store.setting(SEEN)
-        self._made = 0
 
     def run(self, progress: Progress) -> Links:
         """Brings every observation's link up to date; raises Overtaken."""
@@ -72,8 +71,9 @@ class Linker:
             progress(done + len(rows), len(todo))
             if (done + BLOCK_ROWS) % STEP == 0:
                 self._commit(known)
+        made = len(list(self._changed(self._seen.links)))
         self._commit(known)
-        return Links(self._near, self._made, self._token)
+        return Links(self._near, made, self._token)
 
     def _settled(self) -> Rows:
         """Rows that an earlier run compared and whose link still says the truth; their neighbours are taken over."""
@@ -92,8 +92,7 @@ class Linker:
         return np.flatnonzero(settled)
 
     def _commit(self, known: Rows) -> None:
-        changed = list(self._changed())
-        self._made += len(changed)
+        changed = list(self._changed(self._links))
         flags = np.where(self._near.nearest[known] >= 0, _LINKED, _APART)
         token = _spell(np.sort(self._marks[known] | flags), self._settings)
         if self._dry or not (changed or self._stray or token != self._token):
@@ -105,10 +104,10 @@ class Linker:
             self._store.set_setting(SEEN, token)
         self._token = token
 
-    def _changed(self) -> Iterator[tuple[Edge | None, Edge | None]]:
-        """What the store holds beside what is true, where they differ."""
+    def _changed(self, held: Mapping[str, Edge]) -> Iterator[tuple[Edge | None, Edge | None]]:
+        """What is held beside what is true, where they differ."""
         for row, id in enumerate(self._seen.ids):
-            old, new = self._links.get(id), self._edge(row)
+            old, new = held.get(id), self._edge(row)
             if old is None and new is None:
                 continue
             if old is None or new is None or old.to_id != new.to_id or abs(old.weight - new.weight) >= _CLOSE:

@@ -34,6 +34,7 @@ COMMANDS = (
     Row("recollect.apps.cli.judging:app", "judge", "Measure"),
     Row("recollect.apps.cli.measuring:app", "bench", "Measure"),
     Row("recollect.apps.cli.tuning:app"),
+    Row("recollect.apps.cli.lifecycle:app"),
     Row("recollect.apps.cli.upkeep:app"),
     Row("recollect.apps.cli.models:app", "models", "Keep"),
 )

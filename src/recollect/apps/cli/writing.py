@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from recollect.apps.cli.flat import command
+from recollect.apps.cli.lifecycle import show_receipt
 from recollect.apps.cli.opening import reading, text_of, writing
 from recollect.apps.cli.options import Common, Fields, Models, Words, listed
 from recollect.apps.cli.output import moment, show, show_json, styled
@@ -77,8 +78,18 @@ def update(
     _show_record(record, "updated", common)
 
 
-@command(app, panel=PANEL, example="recollect forget 01K0W3V8E5D1Q2R3S4T5V6W7X8")
-def forget(ids: Annotated[list[str], typer.Argument(help="The ids of the memories.")], common: Common) -> None:
+@command(
+    app,
+    panel=PANEL,
+    example="recollect forget 01K0W3V8E5D1Q2R3S4T5V6W7X8\nrecollect forget ID --verify --json > receipt.json",
+)
+def forget(
+    ids: Annotated[list[str], typer.Argument(help="The ids of the memories.")],
+    common: Common,
+    verify: Annotated[
+        bool, typer.Option("--verify", help="Prove it: ask every index, read the files' bytes, print a receipt.")
+    ] = False,
+) -> None:
     """Remove memories for good, with everything derived from them."""
     with reading(common) as memory:
         missing = [id for id in ids if id not in memory.store.get(ids)]
@@ -86,6 +97,9 @@ def forget(ids: Annotated[list[str], typer.Argument(help="The ids of the memorie
             raise NotFound(
                 f"there is no memory {missing[0]!r}, so nothing was forgotten; `recollect list` shows the ids"
             )
+        if verify:
+            show_receipt(memory.forget_verified(*ids), common)
+            return
         gone = memory.forget(*ids)
     if common.json:
         show_json({"forgotten": gone})

@@ -1,0 +1,265 @@
+"""Commands for the life of memories: reflect, tidy, undo, archive, restore, contest, audit."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from recollect.apps.cli.flat import command
+from recollect.apps.cli.opening import reading
+from recollect.apps.cli.options import Common, Models
+from recollect.apps.cli.output import moment, note, progress, show, show_json, show_lines, shown, styled, table, warn
+
+if TYPE_CHECKING:
+    from recollect.lifecycle.auditing import AuditReport
+    from recollect.lifecycle.journal import Action
+    from recollect.lifecycle.receipts import Receipt
+    from recollect.reflect.model import Reflected
+
+app = typer.Typer()
+PANEL = "Keep"
+MOST_SHOWN = 50
+
+Ids = Annotated[list[str], typer.Argument(help="The ids of the memories.")]
+_NO_MODELS = Models(embedder="none", reranker="none")
+
+
+@command(app, panel=PANEL, example="recollect reflect --dry-run\nrecollect reflect")
+def reflect(
+    common: Common,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show the themes, write nothing.")] = False,
+) -> None:
+    """Consolidate: promote what has proved itself, link nearest neighbours, write a reflection on every theme."""
+    with reading(common, _NO_MODELS) as memory, progress("comparing memories") as step:
+        done = memory.reflect(dry_run, step)
+    for warning in done.warnings:
+        warn(warning)
+    if common.json:
+        show_json({**asdict(done), "themes": [asdict(theme) for theme in done.themes]})
+    else:
+        _show_reflected(done)
+
+
+@command(app, panel=PANEL, example="recollect tidy\nrecollect tidy --apply")
+def tidy(
+    common: Common,
+    apply: Annotated[bool, typer.Option("--apply", help="Do it; without this, only tell.")] = False,
+) -> None:
+    """Archive what expired, confirm what was said again, let confidence decay, move tiers and priorities."""
+    with reading(common, _NO_MODELS) as memory:
+        done = memory.tidy(dry_run=not apply)
+    if common.json:
+        show_json({**asdict(done), "actions": [_plain(action) for action in done.actions]})
+        return
+    _show_actions(done.actions)
+    if done.dry_run:
+        show(styled(f"{len(done.actions)} to do; --apply does it" if done.actions else "nothing to do", "green"))
+    else:
+        show(styled(f"{len(done.actions)} done", "green") + styled(f"; undo with: recollect undo {done.batch}", "dim"))
+
+
+@command(
+    app, panel=PANEL, example="recollect undo --list\nrecollect undo tidy-01K0W3V8E5D1Q2R3S4T5V6W7X8\nrecollect undo"
+)
+def undo(
+    common: Common,
+    batch: Annotated[str | None, typer.Argument(help="The batch; the last one if none is named.")] = None,
+    list_: Annotated[bool, typer.Option("--list", help="Show what could be undone.")] = False,
+) -> None:
+    """Take back what tidy, reflect, archive, restore or contest did."""
+    with reading(common, _NO_MODELS) as memory:
+        if list_:
+            _show_batches(memory.store.journal(None, 100_000), common)
+            return
+        done = memory.undo(batch)
+    if common.json:
+        show_json(asdict(done))
+        return
+    show(styled(f"undone {len(done.undone)}", "green") + styled(f"  {done.batch}", "dim"))
+    for id, reason in done.skipped.items():
+        warn(f"{id} {reason}")
+
+
+@command(app, panel=PANEL, example="recollect archive ID")
+def archive(ids: Ids, common: Common) -> None:
+    """Hide memories from every search; --everything still finds them."""
+    with reading(common, _NO_MODELS) as memory:
+        _show_ids("archived", memory.archive(*ids), common)
+
+
+@command(app, panel=PANEL, example="recollect restore ID")
+def restore(ids: Ids, common: Common) -> None:
+    """Bring archived and expired memories back."""
+    with reading(common, _NO_MODELS) as memory:
+        _show_ids("restored", memory.restore(*ids), common)
+
+
+@command(app, panel=PANEL, example="recollect contest NEW_ID OLD_ID\nrecollect contest NEW_ID OLD_ID --close")
+def contest(
+    new_id: Annotated[str, typer.Argument(help="The newer memory.")],
+    old_id: Annotated[str, typer.Argument(help="The older one it contradicts.")],
+    common: Common,
+    close: Annotated[bool, typer.Option("--close", help="End the older one where the newer begins.")] = False,
+) -> None:
+    """Mark that a newer memory contradicts an older one; both stand unless closed."""
+    from recollect.apps import wire
+
+    with reading(common, _NO_MODELS) as memory:
+        edge = memory.contest(new_id, old_id, close)
+    if common.json:
+        show_json(wire.edge(edge))
+    else:
+        show(styled("closed" if close else "contested", "green") + styled(f" {old_id} by {new_id}"))
+
+
+@command(app, panel=PANEL, example="recollect audit\nrecollect audit --redact")
+def audit(
+    common: Common,
+    models: Models,
+    redact: Annotated[
+        bool, typer.Option("--redact", help="Take likely secrets out, in every version and index.")
+    ] = False,
+) -> None:
+    """List duplicates, stale facts, memories never recalled, likely secrets and orphans; exit 1 when secrets are left."""
+    with reading(common, models if redact else _NO_MODELS) as memory:
+        taken = memory.redact() if redact else None
+        report = memory.audit()
+    if common.json:
+        show_json({**report.to_dict(), "clean": report.clean, "redacted": list(taken.ids) if taken else []})
+    else:
+        if taken is not None:
+            _show_ids("redacted", taken.ids, common)
+        _show_report(report)
+    if taken is not None and not taken.log_cleared:
+        warn(
+            "another process uses the store, so its log still holds what was taken out; run this again when it is done"
+        )
+    if report.secrets:
+        raise typer.Exit(1)
+
+
+def show_receipt(receipt: "Receipt", common: Common) -> None:
+    """The receipt of a verified forgetting; exit 1 when it could not be verified."""
+    if common.json:
+        show_json(receipt.to_dict())
+    else:
+        show(styled(f"forgotten {len(receipt.forgotten)}", "green"), *(styled(f"  {id}") for id in receipt.forgotten))
+        rows = table("looked in", "asked", "found")
+        for search in receipt.searches:
+            rows.add_row(styled(search.where), str(search.asked), str(search.found))
+        for file in receipt.files:
+            rows.add_row(styled(file.file), f"{file.bytes} bytes", str(file.traces))
+        show(rows)
+        show(styled("nothing is left", "green") if receipt.verified else styled("not verified", "bold red"))
+    if not receipt.log_cleared:
+        warn("another process uses the store, so its log could not be cleared; run `recollect doctor` when it is done")
+    if not receipt.verified:
+        raise typer.Exit(1)
+
+
+def _plain(action: "Action") -> dict[str, Any]:
+    return {
+        "action": action.action,
+        "id": action.id,
+        "before": dict(action.before),
+        "after": dict(action.after),
+        "why": action.why,
+    }
+
+
+def _show_actions(actions: Sequence["Action"]) -> None:
+    if not actions:
+        return
+    rows = table("action", "memory", "change", "why")
+    for action in actions[:MOST_SHOWN]:
+        change = ", ".join(
+            f"{name} {_told(name, action.before.get(name))} → {_told(name, value)}"
+            for name, value in action.after.items()
+        )
+        rows.add_row(styled(action.action, "cyan"), styled(action.id), styled(change), styled(action.why, "dim"))
+    show(rows)
+    if len(actions) > MOST_SHOWN:
+        note(f"and {len(actions) - MOST_SHOWN} more; --json lists all")
+
+
+def _told(name: str, value: Any) -> str:
+    return moment(value) if name.endswith("_at") else shown(value)
+
+
+def _show_batches(entries: Iterable[Any], common: Common) -> None:
+    batches: dict[str, list[Any]] = {}
+    for entry in entries:
+        batches.setdefault(entry.batch, []).append(entry)
+    told = [
+        {
+            "batch": batch,
+            "at": moment(its[0].at),
+            "actions": len(its),
+            "what": sorted({entry.action for entry in its}),
+            "undone": all(entry.undone_at is not None for entry in its),
+        }
+        for batch, its in batches.items()
+    ]
+    if common.json:
+        show_lines(told)
+        return
+    rows = table("batch", "at", "actions", "what", "undone")
+    for one in told[:MOST_SHOWN]:
+        rows.add_row(*(styled(shown(value)) for value in one.values()))
+    show(rows if told else styled("the journal is empty", "dim"))
+
+
+def _show_ids(done: str, ids: Sequence[str], common: Common) -> None:
+    if common.json:
+        show_json({done: list(ids)})
+    else:
+        show(styled(f"{done} {len(ids)}", "green"), *(styled(f"  {id}") for id in ids))
+
+
+def _show_reflected(done: "Reflected") -> None:
+    if done.themes:
+        rows = table("members", "coherence", "theme", "")
+        fresh = set(done.created)
+        for theme in done.themes[:MOST_SHOWN]:
+            new = styled("new" if theme.id in fresh else "", "green")
+            rows.add_row(str(len(theme.members)), f"{theme.coherence:.2f}", styled(", ".join(theme.keywords)), new)
+        show(rows)
+    if len(done.themes) > MOST_SHOWN:
+        note(f"and {len(done.themes) - MOST_SHOWN} more; --json lists all")
+    told = {
+        "promoted": len(done.promoted),
+        "linked": done.linked,
+        "reflections": f"{len(done.created)} new, {len(done.refreshed)} refreshed, {len(done.removed)} gone",
+    }
+    refused = ", ".join(f"{count} {reason}" for reason, count in done.refused.items())
+    show(
+        styled("would be " if done.dry_run else "", "dim")
+        + styled(", ".join(f"{k} {v}" for k, v in told.items()), "green")
+    )
+    if refused:
+        note(f"clusters that are no theme: {refused}")
+
+
+def _show_report(report: "AuditReport") -> None:
+    from recollect.apps.cli.output import facts
+
+    for title, found in (("stale", report.stale), ("likely secrets", report.secrets), ("orphans", report.orphans)):
+        for finding in found[:MOST_SHOWN]:
+            show(
+                styled(f"{title:<15}", "bold red" if title == "likely secrets" else "yellow")
+                + styled(f"{finding.id}  {finding.what}")
+            )
+    for group in report.duplicates[:MOST_SHOWN]:
+        show(styled(f"{'duplicates':<15}", "yellow") + styled("  ".join(group)))
+    counts = {
+        "memories": report.memories,
+        "duplicates": len(report.duplicates),
+        "stale": len(report.stale),
+        "never recalled": len(report.never_recalled),
+        "likely secrets": len(report.secrets),
+        "orphans": len(report.orphans),
+    }
+    show(facts(counts))
+    if report.secrets:
+        note("take them out with: recollect audit --redact")
