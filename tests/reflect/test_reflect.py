@@ -9,6 +9,7 @@ from reflect_fixtures import NOW, SPACE, expected, fill, snapshot
 
 import recollect
 from recollect.clock import DAY
+from recollect.lifecycle.undoing import undo
 from recollect.model import Draft, Edge, Filter
 from recollect.reflect import linking
 from recollect.reflect.linking import SEEN
@@ -358,6 +359,32 @@ def test_a_theme_reembedded_keeps_the_mean_of_its_members(tmp_path: Path) -> Non
         assert np.allclose(memory.store.vectors([theme])[theme], mean / np.linalg.norm(mean), atol=1e-6)
         made = memory.reflect()
         assert (made.created, made.refreshed, made.removed) == ((), (), ())
+
+
+class Talkative:
+    def complete(self, system: str, user: str, max_tokens: int) -> str:
+        return f"About {len(json.loads(user))} things."
+
+
+def test_a_language_model_says_the_theme_in_a_sentence(store: SqliteStore) -> None:
+    fill(store)
+    made = reflect(store, LATER, chat=Talkative())
+    theme = made.themes[0]
+    assert store.get([theme.id])[theme.id].essence == f"About {min(len(theme.members), 12)} things."
+    assert made.warnings == ()
+
+
+def test_undoing_a_run_brings_back_the_themes_there_were(store: SqliteStore) -> None:
+    fill(store, 300)
+    reflect(store, LATER)
+    before = {record.id: record.text for record in store.export_records() if record.kind == "reflection"}
+    fill(store, 300, 300)
+    second = reflect(store, LATER)
+    assert second.removed
+    undone = undo(store, second.batch, LATER)
+    after = {record.id for record in store.export_records() if record.kind == "reflection"}
+    assert undone.skipped == {}
+    assert after == set(before)
 
 
 class Silent:

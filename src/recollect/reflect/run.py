@@ -15,6 +15,8 @@ from recollect.reflect.observations import Observations, observe
 from recollect.reflect.planning import Plan, plan
 from recollect.stores.base import JournalEntry, Store
 
+MOST_SENTENCES = 100  # asked of a language model in one run, for the largest themes
+
 
 def reflect(
     store: Store,
@@ -121,12 +123,13 @@ def _priority(value: str) -> dict[str, object]:
 
 
 def _sentences(planned: Plan, seen: Observations, chat: Chat | None) -> tuple[dict[str, str], tuple[str, ...]]:
-    """What a language model says of each theme to be written; what it fails to say is left out and told."""
+    """What a language model says of the themes to be written; what it fails to say is left out and told."""
     if chat is None:
         return {}, ()
+    largest = sorted((*planned.new, *planned.stale), key=lambda theme: (-len(theme.members), theme.id))
     said = {
         theme.id: themes.sentence(chat, [seen.records[id] for id in theme.members])
-        for theme in (*planned.new, *planned.stale)
+        for theme in largest[:MOST_SENTENCES]
     }
     problems = dict.fromkeys(sentence.problem for sentence in said.values() if sentence.problem)
     return {id: sentence.text for id, sentence in said.items() if sentence.text}, tuple(problems)
