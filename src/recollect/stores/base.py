@@ -190,12 +190,15 @@ class Store(Protocol):
         ...
 
     def frequencies(self, words: Sequence[str]) -> tuple[int, Mapping[str, int]]:
-        """How many present memories there are, and in how many each word stands, by the full-text index's own reading of it."""
+        """How many present memories there are, reflections aside, and in how many each word stands, as the full-text index reads it."""
         ...
 
     # -- search: higher is better, best first, ties by id
     def search_keywords(self, query: KeywordQuery, filter: Filter, limit: int) -> Scores:
-        """BM25 over text, essence and tags; raises InvalidInput when the expression and its fallback are both refused."""
+        """BM25 over text, essence and tags; raises InvalidInput when the expression and its fallback are both refused.
+
+        Reflections are found too, scored among themselves: what is derived does not weigh on the statistics of what was said.
+        """
         ...
 
     def search_vectors(self, vector: Vector, filter: Filter, limit: int) -> Scores:
