@@ -190,7 +190,7 @@ class Store(Protocol):
         ...
 
     def frequencies(self, words: Sequence[str]) -> tuple[int, Mapping[str, int]]:
-        """How many present memories there are, reflections aside, and in how many each word stands, as the full-text index reads it."""
+        """How many present memories there are, reflections aside, and in how many each word stands, by the index's own reading."""
         ...
 
     # -- search: higher is better, best first, ties by id
