@@ -36,7 +36,7 @@ def main(file: str) -> None:
     print(f"{len(before)} questions, {made} reflections")
     print(" " * 10, *(f"{name:>8}" for name in COLUMNS))
     for name, rows in (("without", before), ("with", after)):
-        print(f"{name:>10}", *(f"{sum(column) / len(rows):8.4f}" for column in zip(*rows, strict=True)))
+        print(f"{name:>10}", *(f"{sum(column) / len(rows):8.5f}" for column in zip(*rows, strict=True)))
 
 
 def answered(memory: Memory, questions: list[Question]) -> Iterator[tuple[float, ...]]:

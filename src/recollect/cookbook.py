@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from recollect.errors import RecipeError, did_you_mean
 from recollect.fusion import Convex, Merge, Rrf, Weighted
-from recollect.legs import Dates, GraphWalk, Keyword, Reflections, VectorLeg
+from recollect.legs import Dates, GraphWalk, Keyword, Members, Reflections, VectorLeg
 from recollect.query.parse import Parsing
 from recollect.recipes import Recipe, Rerank, Term
 from recollect.selection import Selection
@@ -27,7 +27,8 @@ DEFAULT = Recipe(
         Keyword(weight=0.5, limit=50, reflections=False),
         VectorLeg(weight=0.5, limit=50, reflections=False),
         Dates(weight=0.1, limit=50),
-        Reflections(weight=0.3, limit=5),
+        Reflections(weight=0.2, limit=5),
+        Members(weight=0.05, limit=10),
         GraphWalk(weight=0.1, limit=20, seeds=5, depth=1, sequence=False, without=("nearest", "consolidated_from")),
     ),
     fusion=Convex(),

@@ -399,8 +399,8 @@ def test_a_language_model_that_fails_changes_nothing_but_the_warnings(store: Sql
     assert snapshot(store) == expected(tmp_path)
 
 
-def test_by_default_reflections_leave_the_ranking_of_all_else_as_it_was(tmp_path: Path) -> None:
-    """Bit for bit: neither statistics, nor legs, nor links carry anything of them into another memory's score."""
+def test_by_default_reflections_leave_the_ranking_of_what_is_found_without_them(tmp_path: Path) -> None:
+    """Bit for bit: neither statistics, nor legs, nor links carry anything of them into the score of what other legs found."""
     things = ("sofa", "fish", "birds", "garden", "window", "violin")
     names = ("grey cat Oscar", "brown dog Rex", "old horse Bella")
     texts = [f"the small {name} likes his {thing}" for name in names for thing in things]

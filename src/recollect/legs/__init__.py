@@ -4,10 +4,24 @@ from recollect.legs.base import Leg, deep_enough
 from recollect.legs.dates import Dates
 from recollect.legs.graph import GraphWalk
 from recollect.legs.keyword import Keyword
+from recollect.legs.members import Members
 from recollect.legs.recent import Recent
 from recollect.legs.reflections import Reflections
 from recollect.legs.vector import VectorLeg
 
-LEGS: dict[str, type[Leg]] = {leg.name: leg for leg in (Keyword, VectorLeg, GraphWalk, Dates, Recent, Reflections)}
+LEGS: dict[str, type[Leg]] = {
+    leg.name: leg for leg in (Keyword, VectorLeg, GraphWalk, Dates, Recent, Reflections, Members)
+}
 
-__all__ = ["LEGS", "Dates", "GraphWalk", "Keyword", "Leg", "Recent", "Reflections", "VectorLeg", "deep_enough"]
+__all__ = [
+    "LEGS",
+    "Dates",
+    "GraphWalk",
+    "Keyword",
+    "Leg",
+    "Members",
+    "Recent",
+    "Reflections",
+    "VectorLeg",
+    "deep_enough",
+]
