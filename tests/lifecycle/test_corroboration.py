@@ -1,12 +1,14 @@
 """A memory that repeats another links to it and confirms it; of two that contradict each other both stand, unless closed."""
 
+import numpy as np
 import pytest
 from lifecycle_fixtures import living
 
 from recollect.clock import DAY, HOUR
 from recollect.errors import InvalidInput, NotFound
 from recollect.lifecycle.corroboration import MOST_AT_ONCE
-from recollect.lifecycle.sameness import sameness
+from recollect.lifecycle.sameness import NEAR, Saying, repetitions
+from recollect.model import Vector
 
 
 @pytest.mark.parametrize(
@@ -21,12 +23,55 @@ from recollect.lifecycle.sameness import sameness
     ],
 )
 def test_the_same_words_in_the_same_order_are_the_same(one: str, other: str, same: bool) -> None:
-    assert (sameness(one) == sameness(other)) is same
+    a, b = Saying.of(one), Saying.of(other)
+    assert a is not None
+    assert a.repeats(b, None, None) is same
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "alike"),
+    [
+        ("Caroline adopted a grey cat", "Caroline adopted the grey cat", True),
+        ("I'm moving to Oslo in May", "I am moving to Oslo in May.", True),
+        ("Anna doesn’t eat meat", "Anna does not eat meat", True),
+        ("She can't swim, it's sad", "she cannot swim; it is sad", True),
+        ("Oh, by the way: my locker code is 4711", "My locker code is 4711", True),
+        ("Please remember that Anna is allergic to nuts", "Anna is allergic to nuts", True),
+        ("The plan is to wait", "A plan is to wait", True),
+        ("Plan A is to wait", "The plan is to wait", False),
+        ("Anna doesn't eat meat", "Anna does eat meat", False),
+        ("They drove from Oslo to Bergen", "They drove to Oslo from Bergen", False),
+        ("my locker code is 4711", "the locker code is 4711", False),
+        ("Anna loves Bob a lot", "Bob loves Anna a lot", False),
+    ],
+)
+def test_light_words_may_differ_where_the_vectors_agree(one: str, other: str, alike: bool) -> None:
+    a, b = Saying.of(one), Saying.of(other)
+    here, near, far = (np.array(v, dtype=np.float32) for v in ([1, 0], [0.96, 0.28], [0.94, 0.34117444]))
+    assert a is not None
+    assert a.repeats(b, here, near) is alike  # 1 · .96 + 0 · .28 = .96 ≥ .95
+    assert not a.repeats(b, here, far)  # .94 < .95
+    assert not a.repeats(b, here, None)
+    assert NEAR == 0.95
+
+
+def test_each_repeats_the_oldest_it_can() -> None:
+    texts = {"a": "the cat is grey", "b": "a cat is grey", "c": "A cat is GREY", "d": "the dog is brown"}
+    assert repetitions(texts.items(), lambda ids: {}) == {"c": "b"}
+    same = {id: np.array([1, 0], dtype=np.float32) for id in texts}
+    assert repetitions(texts.items(), lambda ids: same) == {"b": "a", "c": "a"}
+
+
+def test_vectors_are_asked_for_only_where_words_differ() -> None:
+    def none_of_these(ids: list[str]) -> dict[str, Vector]:
+        raise AssertionError(ids)
+
+    assert repetitions([("a", "the cat is grey"), ("b", "The cat is grey!")], none_of_these) == {"b": "a"}
 
 
 def test_a_reply_of_two_words_repeats_nothing() -> None:
-    assert sameness("Thank you!") is None
-    assert sameness("👍👍👍") is None
+    assert Saying.of("Thank you!") is None
+    assert Saying.of("👍👍👍") is None
 
 
 def test_saying_it_again_links_and_confirms_and_keeps_both_texts() -> None:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from recollect.lifecycle import journal
 from recollect.lifecycle.corroboration import MOST_AT_ONCE, confirm
-from recollect.lifecycle.sameness import repeated, sameness
+from recollect.lifecycle.sameness import repeated, repetitions
 from recollect.lifecycle.tiers import with_expiry
 from recollect.model import Draft, Record
 from recollect.reflect.model import REFLECTION
@@ -19,19 +19,14 @@ def remember(store: Store, drafts: Sequence[Draft], space: EmbeddingSpace | None
     known = repeated(store, dated, now)
     with store.transaction():
         records = store.add(dated, now, space)
-        repeats = _within(records) | {records[place].id: old for place, old in known.items()}
+        repeats = _within(records, dated) | {records[place].id: old for place, old in known.items()}
         actions = confirm(store, repeats, now) if repeats else []
         if actions:
             journal.log(store, actions, now, journal.new_batch("remember", now))
     return records
 
 
-def _within(records: Sequence[Record]) -> dict[str, str]:
+def _within(records: Sequence[Record], drafts: Sequence[Draft]) -> dict[str, str]:
     """Memories that repeat an earlier one of the same batch."""
-    first: dict[str, str] = {}
-    repeats: dict[str, str] = {}
-    for record in records:
-        key = None if record.kind == REFLECTION else sameness(record.text)
-        if key is not None and first.setdefault(key, record.id) != record.id:
-            repeats[record.id] = first[key]
-    return repeats
+    vectors = {r.id: draft.vector for r, draft in zip(records, drafts, strict=True) if draft.vector is not None}
+    return repetitions(((r.id, r.text) for r in records if r.kind != REFLECTION), lambda ids: vectors)

@@ -9,7 +9,7 @@ from recollect.clock import iso
 from recollect.lifecycle import confidence, journal
 from recollect.lifecycle.corroboration import gain
 from recollect.lifecycle.journal import Action
-from recollect.lifecycle.sameness import first, sameness
+from recollect.lifecycle.sameness import by_age, repetitions
 from recollect.lifecycle.tiers import risen
 from recollect.model import Edge, Filter, Record
 from recollect.reflect.model import REFLECTION
@@ -55,6 +55,7 @@ class _Plan:
         self.now = now
         self.decayed_until = None if (until := store.setting(DECAYED_UNTIL)) is None else int(until)
         self._raised = raised(store)
+        self._vectors = store.vectors
         everyone = pages(store, Filter(now=now, without_kinds=(REFLECTION,), everything=True))
         self._records = {record.id: record for record in everyone if record.archived_at is None}
         self._heard: dict[str, list[int]] = defaultdict(list)
@@ -89,19 +90,17 @@ class _Plan:
 
     def _corroborated(self) -> Iterator[Action]:
         """Repetitions that nobody linked when they were written, as in an import."""
-        alike: dict[str, list[Record]] = defaultdict(list)
-        for record in self._alive():
-            key = sameness(record.text)
-            if key is not None:
-                alike[key].append(record)
-        for group in alike.values():
-            oldest = first(group)
-            fresh = [r for r in group if r.id != oldest.id and r.id not in self._repeating]
-            for record in fresh:
-                yield Action("corroborate", record.id, {}, {CORROBORATES: oldest.id}, f"says the same as {oldest.id}")
+        said = sorted(self._alive(), key=by_age)
+        again: dict[str, list[Record]] = defaultdict(list)
+        for id, older in repetitions(((record.id, record.text) for record in said), self._vectors).items():
+            if id not in self._repeating:
+                again[older].append(self._records[id])
+        for older, fresh in sorted(again.items()):
+            for record in sorted(fresh, key=lambda record: record.id):
+                yield Action("corroborate", record.id, {}, {CORROBORATES: older}, f"says the same as {older}")
             when = [record.recorded_at for record in fresh]
-            action = gain(self._records[oldest.id], self._heard[oldest.id], when)
-            self._heard[oldest.id] += when
+            action = gain(self._records[older], self._heard[older], when)
+            self._heard[older] += when
             if action is not None:
                 yield action
 
