@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from recollect.model import Draft
-from recollect.reflect import linking
+from recollect.reflect import index, linking
 from recollect.reflect.model import Consolidation
 from recollect.reflect.run import reflect
 from recollect.stores.base import EmbeddingSpace, Store
@@ -59,7 +59,9 @@ def say(word: str) -> None:
 
 
 if __name__ == "__main__":
-    linking.STEP = linking.BLOCK_ROWS = 64  # many small steps, so that there is much to interrupt
+    linking.STEP = linking.BLOCK_ROWS = index.BATCH = 64  # many small steps, so that there is much to interrupt
+    if "indexed" in sys.argv:
+        linking.INDEX_FROM = 1
     with SqliteStore(sys.argv[1]) as opened:
         say("open")
         reflect(opened, NOW * 2, Consolidation(), progress=lambda done, total: say("step"))

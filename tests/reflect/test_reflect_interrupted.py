@@ -18,12 +18,13 @@ from recollect.stores.sqlite import SqliteStore
 WORKER = [sys.executable, reflect_fixtures.__file__]
 
 
-def start(path: Path) -> "subprocess.Popen[str]":
-    return subprocess.Popen([*WORKER, str(path)], stdout=subprocess.PIPE, text=True)
+def start(path: Path, how: str) -> "subprocess.Popen[str]":
+    return subprocess.Popen([*WORKER, str(path), how], stdout=subprocess.PIPE, text=True)
 
 
 @pytest.mark.slow
-def test_killed_fifty_times(tmp_path: Path) -> None:
+@pytest.mark.parametrize("how", ["in pairs", "indexed"])
+def test_killed_fifty_times(tmp_path: Path, how: str) -> None:
     whole = expected(tmp_path, 900)
     path = tmp_path / "killed.db"
     with SqliteStore(path) as store:
@@ -36,7 +37,7 @@ def test_killed_fifty_times(tmp_path: Path) -> None:
                 for edge in list(store.export_edges()):
                     store.unlink(edge.from_id, edge.to_id)
                 store.set_setting("reflect.seen", None)
-        process = start(path)
+        process = start(path, how)
         assert process.stdout is not None
         for _ in range(chance.randint(1, 17)):  # it says `open`, then `step` 15 times if all is new, then `done`
             process.stdout.readline()
@@ -49,13 +50,14 @@ def test_killed_fifty_times(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_two_processes_at_once(tmp_path: Path) -> None:
+@pytest.mark.parametrize("how", ["in pairs", "indexed"])
+def test_two_processes_at_once(tmp_path: Path, how: str) -> None:
     whole = expected(tmp_path, 900)
     for attempt in range(3):
         path = tmp_path / f"both{attempt}.db"
         with SqliteStore(path) as store:
             fill(store, 900)
-        both = [start(path), start(path)]
+        both = [start(path, how), start(path, how)]
         assert [process.communicate()[0].split()[-1] for process in both] == ["done", "done"]
         with SqliteStore(path) as store:
             assert snapshot(store) == whole

@@ -1,8 +1,9 @@
 """Linking each memory to its nearest neighbour, only what is new, in steps that can be broken off anywhere.
 
 The store keeps which memories were compared (`reflect.seen`): a hash of each one's id and vector, its last bit saying whether a
-link was made. After every step all seen memories have their true nearest neighbour among the seen, so a killed run is simply
-continued, and of two processes at once the slower one starts over from what the faster one wrote.
+link was made. After every step all seen memories have their nearest neighbour among the seen, so a killed run is simply
+continued, and of two processes at once the slower one starts over from what the faster one wrote. Many memories at once are
+linked through an index in a single step: then the index is the work, and a killed run builds it again.
 """
 
 import base64
@@ -13,7 +14,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from recollect.errors import MissingExtra
 from recollect.model import Edge
+from recollect.reflect import index
 from recollect.reflect.model import NEAREST, Consolidation
 from recollect.reflect.nearest import BLOCK_ROWS, Neighbourhood, Rows
 from recollect.reflect.observations import Observations
@@ -22,6 +25,8 @@ from recollect.stores.base import Store
 Progress = Callable[[int, int], None]
 SEEN = "reflect.seen"
 STEP = 16 * BLOCK_ROWS  # memories compared between two commits
+INDEX_FROM = 100_000  # new memories at once; with fewer, comparing all pairs takes less processor time
+_INDEXED = f"all pairs were compared; an index, quicker from {INDEX_FROM:,} new memories on,"
 _LINKED, _APART = np.uint64(1), np.uint64(0)
 _CLOSE = 1e-9  # two weights that differ by less are one
 Marks = NDArray[np.uint64]
@@ -38,6 +43,7 @@ class Links:
     near: Neighbourhood
     made: int
     token: str | None
+    warnings: tuple[str, ...] = ()
 
     def graph(self, ids: Sequence[str]) -> dict[str, dict[str, float]]:
         """Undirected, weighted by cosine."""
@@ -62,7 +68,20 @@ class Linker:
     def run(self, progress: Progress) -> Links:
         """Brings every observation's link up to date; raises Overtaken."""
         known = self._settled()
-        todo = np.setdiff1d(np.arange(len(self._seen.ids)), known)
+        everyone = np.arange(len(self._seen.ids))
+        todo = np.setdiff1d(everyone, known)
+        many = len(todo) >= INDEX_FROM
+        if many and index.available():
+            for rows, others in index.proposals(self._near.matrix, todo, progress):
+                self._near.introduce(rows, others)
+        else:
+            self._compare(todo, known, progress)
+        made = len(list(self._changed(self._seen.links)))
+        self._commit(everyone)
+        slow = many and not index.available()
+        return Links(self._near, made, self._token, (str(MissingExtra.of(_INDEXED, "ann")),) if slow else ())
+
+    def _compare(self, todo: Rows, known: Rows, progress: Progress) -> None:
         for done in range(0, len(todo), BLOCK_ROWS):
             rows = todo[done : done + BLOCK_ROWS]
             self._near.meet_each_other(rows)
@@ -71,9 +90,6 @@ class Linker:
             progress(done + len(rows), len(todo))
             if (done + BLOCK_ROWS) % STEP == 0:
                 self._commit(known)
-        made = len(list(self._changed(self._seen.links)))
-        self._commit(known)
-        return Links(self._near, made, self._token)
 
     def _settled(self) -> Rows:
         """Rows that an earlier run compared and whose link still says the truth; their neighbours are taken over."""

@@ -15,6 +15,7 @@ Rows = NDArray[np.intp]
 Pairs = tuple[Rows, Rows]
 
 BLOCK_ROWS, BLOCK_COLUMNS = 1024, 4096
+PAIRS = 1 << 18  # settled at a time when they are proposed one by one
 _DIGITS = 12  # of a cosine; float64 rounding stays far below
 
 
@@ -52,13 +53,22 @@ class Neighbourhood:
             for theirs in blocks[place + 1 :]:
                 self._compare(mine, theirs)
 
+    def introduce(self, rows: Rows, others: Rows) -> None:
+        """Lets each row and the other beside it see each other; pairs that somebody proposed."""
+        for start in range(0, len(rows), PAIRS):
+            one, other = rows[start : start + PAIRS], others[start : start + PAIRS]
+            self._settle(one, other)
+            self._settle(other, one)
+
     def _compare(self, mine: Rows, theirs: Rows) -> None:
         products = self.matrix[mine] @ self.matrix[theirs].T
         if mine is theirs:
             np.fill_diagonal(products, -np.inf)
-        self._settle(mine, theirs, self._promising(products, mine, axis=1))
+        row, other = self._promising(products, mine, axis=1)
+        self._settle(mine[row], theirs[other])
         if mine is not theirs:
-            self._settle(theirs, mine, self._promising(products, theirs, axis=0))
+            row, other = self._promising(products, theirs, axis=0)
+            self._settle(theirs[row], mine[other])
 
     def _promising(self, products: Vector, whose: Rows, axis: int) -> Pairs:
         """Pairs (place in `whose`, place in the other block) that may be the best of `whose` so far."""
@@ -73,8 +83,8 @@ class Neighbourhood:
         other, at = np.nonzero(products[:, columns] >= bar[None, columns])
         return columns[at], other
 
-    def _settle(self, whose: Rows, others: Rows, pairs: Pairs) -> None:
-        row, other = whose[pairs[0]], others[pairs[1]]
+    def _settle(self, row: Rows, other: Rows) -> None:
+        """Lets each row know of the other beside it."""
         if not len(row):
             return
         cosine = cosines(self.matrix, row, other)

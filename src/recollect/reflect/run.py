@@ -71,7 +71,7 @@ class _Run:
             refreshed=tuple(theme.id for theme in planned.stale),
             removed=tuple(record.id for record in planned.gone),
             refused=planned.refused,
-            warnings=warnings,
+            warnings=(*links.warnings, *warnings),
             batch=self.batch,
             dry_run=self.dry,
         )
