@@ -55,7 +55,7 @@ class AsyncMemory:
     reembed = _in_thread(Memory.reembed)
     forget_verified = _in_thread(Memory.forget_verified)
     contest = _in_thread(Memory.contest)
-    search_reflections = _in_thread(Memory.search_reflections)
+    search_reflections_only = _in_thread(Memory.search_reflections_only)
     reflect = _in_thread(Memory.reflect)
     tidy = _in_thread(Memory.tidy)
     undo = _in_thread(Memory.undo)

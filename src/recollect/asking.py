@@ -5,7 +5,7 @@ from typing import Any, TypedDict
 
 from recollect.clock import Moment, to_us
 from recollect.errors import InvalidInput, did_you_mean
-from recollect.model import KINDS, PRIORITIES, TIERS, Draft, Filter, Vector
+from recollect.model import KINDS, PRIORITIES, REFLECTION, TIERS, Draft, Filter, Vector
 
 MOST_A_CALLER_MAY_TRUST = 0.70
 ENUMERATED = {"kinds": KINDS, "tiers": TIERS, "priorities": PRIORITIES}
@@ -89,7 +89,7 @@ def filter_of(now: int, where: Mapping[str, Any]) -> Filter:
     if "metadata" in given:
         fields["metadata"] = tuple(sorted(given["metadata"].items()))
     if given.get("include_reflections") is False:
-        fields["without_kinds"] = ("reflection",)
+        fields["without_kinds"] = (REFLECTION,)
     return Filter(**fields, **{name: given[name] for name in ("min_trust", "everything") if name in given})
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from recollect.errors import RecollectError
-from recollect.model import SEQUENCE, Column, Filter, Record
+from recollect.model import REFLECTION, SEQUENCE, Column, Filter, Record
 from recollect.query.parse import Query
 from recollect.ranking import Ordered, entering, relevance, reorder_head
 from recollect.recipes import SCALES, Recipe, Rerank
@@ -80,4 +80,4 @@ def passages(records: Sequence[Record], plan: Rerank, filter: Filter, store: Sto
 
 def said(record: Record) -> str:
     """A memory's text; of a reflection its theme in words, for its text is a list of ids."""
-    return record.essence or record.text if record.kind == "reflection" else record.text
+    return record.essence or record.text if record.kind == REFLECTION else record.text

@@ -39,6 +39,7 @@ from recollect.reflect.rebuilding import renew
 from recollect.reflect.run import reflect
 from recollect.reflect.searching import reflections_only
 from recollect.rerankers.base import Reranker
+from recollect.signals.reflection import Reflection
 from recollect.stores.base import STANDING, VERSIONED, Judgement, Problem, Store
 from recollect.trace import Recall
 
@@ -176,6 +177,7 @@ class Memory:
         limit: int | None = None,
         recipe: str | Path | Recipe | None = None,
         max_tokens: int | None = None,
+        reflection_boost: float | None = None,
         now: Moment | None = None,
         vector: Vector | None = None,
         cycle: int | None = None,
@@ -184,9 +186,12 @@ class Memory:
     ) -> Recall:
         """Searches: `recall("what is Caroline's pet called?", tags=["pets"], limit=5)`; `hit.why()` explains each score.
 
-        With `counted=False` it is only a look: the hits do not count as used, so looking changes no later ranking.
+        `reflection_boost` is a factor for reflections. With `counted=False` it is only a look: the hits do not count as used, so
+        looking changes no later ranking.
         """
         chosen = self._chosen(recipe, limit, max_tokens)
+        if reflection_boost is not None:
+            chosen = chosen.with_(signals={Reflection.name: {"boost": reflection_boost}})
         moment = self.clock() if now is None else to_us(now)
         given = {"vector": self._checked(vector), "cycle": cycle}
         given = {name: value for name, value in given.items() if value is not None}
@@ -209,7 +214,7 @@ class Memory:
         """The keyword leg alone, with its whole query syntax."""
         return self.recall(text, limit=limit, recipe="keyword", **where)
 
-    def search_reflections(self, text: str, *, limit: int = 10, recency: float = 0.0) -> Recall:
+    def search_reflections_only(self, text: str, *, limit: int = 10, recency: float = 0.0) -> Recall:
         """Themes alone, by cosine; `recency` (0.1, say) blends in how fresh they are."""
         return self.recall(text, limit=limit, recipe=reflections_only(recency))
 

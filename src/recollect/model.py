@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from recollect.clock import iso
 
 KINDS = ("observation", "fact", "event", "preference", "task", "work", "context", "note", "procedure", "reflection")
+REFLECTION = KINDS[-1]  # a memory that a consolidation made of others
 TIERS = ("procedural", "semantic", "episodic", "working", "unknown")
 PRIORITIES = ("P1", "P2", "P3", "P4")
 SEQUENCE = "next"  # the kind of the edge between two memories that follow each other in a thread

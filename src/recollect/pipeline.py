@@ -19,14 +19,14 @@ from recollect.errors import RecollectError
 from recollect.explain import absence
 from recollect.legs import Leg, Recent, deep_enough
 from recollect.llm import Chat
-from recollect.model import Filter, Hit, Placing, Record, Run, Scored, Timing, Vector
+from recollect.model import REFLECTION, Filter, Hit, Placing, Record, Run, Scored, Timing, Vector
 from recollect.query.asking import ask
 from recollect.query.parse import Query, focus, parse
 from recollect.query.tags import Vocabulary
 from recollect.ranking import Gathered, Ordered, rank, reach
 from recollect.recipes import Recipe
 from recollect.rerankers.base import Reranker
-from recollect.selection import Ranked, select
+from recollect.selection import Ranked, Selection, select
 from recollect.stores.base import Store
 from recollect.threads import gaps
 from recollect.trace import Recall, Trace
@@ -84,7 +84,7 @@ def search(
     notes.lap("rank")
     ordered, reranked = cross_encode(ordered, gathered.query, recipe, engine, notes)
     notes.lap("cross-encode")
-    kept, drops = select(in_order(ordered), recipe.selection, gathered.vectors)
+    kept, drops = select(in_order(ordered), _selection(recipe, filter), gathered.vectors)
     hits = _hits(kept, ordered, gathered.runs)
     notes.lap("select")
     trace = Trace(
@@ -101,6 +101,12 @@ def search(
         timings=tuple(notes.timings),
     )
     return Recall(hits, trace, tuple(notes.warnings), lambda id: absence(id, trace, engine.store))
+
+
+def _selection(recipe: Recipe, filter: Filter) -> Selection:
+    """The recipe's; who asks for reflections alone is not held to their share of the results."""
+    alone = set(filter.kinds) == {REFLECTION}
+    return replace(recipe.selection, reflection_share=1.0) if alone else recipe.selection
 
 
 # -- retrieve ----------------------------------------------------------------------------------------------------------------------
@@ -236,7 +242,7 @@ def _hits(kept: Sequence[Ranked], ordered: Ordered, runs: Sequence[Run]) -> tupl
 
 def members(record: Record) -> tuple[str, ...]:
     """The memories a reflection was made from."""
-    if record.kind != "reflection":
+    if record.kind != REFLECTION:
         return ()
     try:
         content = json.loads(record.text)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from recollect.model import Drop, Floats, Record, Vector
+from recollect.model import REFLECTION, Drop, Floats, Record, Vector
 
 CHARACTERS_PER_TOKEN = 4  # the usual rule of thumb for English; a budget is a promise not to exceed, not an exact count
 
@@ -73,7 +73,7 @@ def _within_caps(ranked: Iterable[Ranked], selection: Selection, drops: list[Dro
     tokens_left = selection.max_tokens if selection.max_tokens > 0 else None
     kept: list[Ranked] = []
     for candidate in ranked if limit else ():
-        is_reflection = candidate.record.kind == "reflection"
+        is_reflection = candidate.record.kind == REFLECTION
         cost = tokens(candidate.record.text)
         if is_reflection and reflections_left <= 0:
             drops.append(_drop(candidate, f"reflections may fill {selection.reflection_share:.0%} of the results"))

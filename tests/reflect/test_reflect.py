@@ -325,24 +325,26 @@ def test_reflections_can_be_left_out_boosted_and_capped(cats: recollect.Memory) 
         asked = "small grey cat Oscar"
         kinds = [hit.record.kind for hit in memory.recall(asked, include_reflections=False)]
         assert "reflection" not in kinds
-        boosted = memory.recipe.with_(signals={"reflection": {"boost": 100.0}})
-        assert memory.recall(asked, recipe=boosted)[0].record.kind == "reflection"
+        assert memory.recall(asked, reflection_boost=100.0)[0].record.kind == "reflection"
+        assert memory.recall(asked, recipe="engrava", reflection_boost=100.0)[0].record.kind == "reflection"
         # at most 30 % of three results is none
-        assert all(hit.record.kind != "reflection" for hit in memory.recall(asked, recipe=boosted, limit=3))
+        assert all(hit.record.kind != "reflection" for hit in memory.recall(asked, reflection_boost=100.0, limit=3))
+        # unless nothing else is asked for
+        assert [hit.record.kind for hit in memory.recall(asked, kinds=["reflection"], limit=3)] == ["reflection"]
 
 
 def test_reflections_alone_by_cosine(cats: recollect.Memory) -> None:
     with cats as memory:
-        (hit,) = memory.search_reflections("small grey cat Oscar", limit=3)
+        (hit,) = memory.search_reflections_only("small grey cat Oscar", limit=3)
         vector = memory.store.vectors([hit.id])[hit.id]
         assert hit.score == pytest.approx(float(vector @ ToyEmbedder().embed_query("small grey cat Oscar")), abs=1e-6)
 
 
 def test_reflections_alone_with_recency_blended_in(cats: recollect.Memory) -> None:
     with cats as memory:
-        plain = memory.search_reflections("small grey cat Oscar")[0].score
+        plain = memory.search_reflections_only("small grey cat Oscar")[0].score
         memory.clock.advance(14 * DAY)  # type: ignore[attr-defined]
-        blended = memory.search_reflections("small grey cat Oscar", recency=0.10)[0].score
+        blended = memory.search_reflections_only("small grey cat Oscar", recency=0.10)[0].score
         assert blended == pytest.approx(0.90 * plain + 0.10 * 2 ** (-14 / 7))
 
 

@@ -4,11 +4,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import ClassVar, Protocol
 
-from recollect.model import Filter, Run
+from recollect.model import REFLECTION, Filter, Run
 from recollect.query.parse import Query
 from recollect.stores.base import Store
-
-REFLECTION = "reflection"
 
 
 def spoken(filter: Filter) -> Filter:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from recollect.model import Run
+from recollect.model import REFLECTION, Run
 from recollect.query.parse import Query
 from recollect.stores.base import Store
 
@@ -22,9 +22,7 @@ class Reflections:
     def run(self, query: Query, store: Store, earlier: Sequence[Run]) -> Run:
         if query.vector is None:
             return Run(self.name, skipped=query.no_vector)
-        if "reflection" in query.filter.without_kinds or (
-            query.filter.kinds and "reflection" not in query.filter.kinds
-        ):
+        if REFLECTION in query.filter.without_kinds or (query.filter.kinds and REFLECTION not in query.filter.kinds):
             return Run(self.name, skipped="the filter leaves no reflections")
-        themes = replace(query.filter, kinds=("reflection",))
+        themes = replace(query.filter, kinds=(REFLECTION,))
         return Run(self.name, tuple(store.search_vectors(query.vector, themes, self.limit)))

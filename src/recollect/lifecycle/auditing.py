@@ -9,9 +9,8 @@ from recollect.clock import DAY, iso
 from recollect.lifecycle.confidence import FLOOR
 from recollect.lifecycle.corroboration import CONTESTED
 from recollect.lifecycle.secrets import secrets, strings
-from recollect.model import Edge, Filter, Record
+from recollect.model import REFLECTION, Edge, Filter, Record
 from recollect.pipeline import members
-from recollect.reflect.model import REFLECTION
 from recollect.reflect.observations import pages
 from recollect.selection import canonical
 from recollect.stores.base import Store

@@ -11,10 +11,9 @@ import numpy as np
 from recollect.drafts import canonical_json
 from recollect.lifecycle.sameness import holding
 from recollect.lifecycle.scanning import SHORTEST, found_in
-from recollect.model import Filter, Record, Vector
+from recollect.model import REFLECTION, Filter, Record, Vector
 from recollect.pipeline import members
 from recollect.query.keywords import segment
-from recollect.reflect.model import REFLECTION
 from recollect.reflect.observations import pages
 from recollect.stores.base import Store
 

@@ -6,8 +6,7 @@ from recollect.lifecycle import journal
 from recollect.lifecycle.corroboration import MOST_AT_ONCE, confirm
 from recollect.lifecycle.sameness import repeated, repetitions
 from recollect.lifecycle.tiers import with_expiry
-from recollect.model import Draft, Record
-from recollect.reflect.model import REFLECTION
+from recollect.model import REFLECTION, Draft, Record
 from recollect.stores.base import EmbeddingSpace, Store
 
 

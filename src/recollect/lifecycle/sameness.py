@@ -12,9 +12,8 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from recollect.model import Draft, Filter, Record, Vector
+from recollect.model import REFLECTION, Draft, Filter, Record, Vector
 from recollect.query.keywords import KeywordQuery, parse_keywords, segment
-from recollect.reflect.model import REFLECTION
 from recollect.stores.base import Store
 
 FEWEST_WORDS = 3

@@ -11,8 +11,7 @@ from recollect.lifecycle.corroboration import gain
 from recollect.lifecycle.journal import Action
 from recollect.lifecycle.sameness import by_age, repetitions
 from recollect.lifecycle.tiers import risen
-from recollect.model import Edge, Filter, Record
-from recollect.reflect.model import REFLECTION
+from recollect.model import REFLECTION, Edge, Filter, Record
 from recollect.reflect.observations import CORROBORATES, pages
 from recollect.reflect.promotion import RAISED, TOP, raised, standing
 from recollect.stores.base import Store

@@ -6,7 +6,6 @@ from typing import Literal
 
 NEAREST = "nearest"  # the kind of the edge from a memory to its nearest neighbour
 CONSOLIDATED = "consolidated_from"  # from a reflection to each memory it was made from
-REFLECTION = "reflection"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from recollect.model import Edge, Filter, Record, Vector
+from recollect.model import REFLECTION, Edge, Filter, Record, Vector
 from recollect.pipeline import members
-from recollect.reflect.model import NEAREST, REFLECTION
+from recollect.reflect.model import NEAREST
 from recollect.reflect.themes import identity
 from recollect.stores.base import Store
 

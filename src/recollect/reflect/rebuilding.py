@@ -4,10 +4,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from recollect.model import Draft, Edge, Filter, Record
+from recollect.model import REFLECTION, Draft, Edge, Filter, Record
 from recollect.pipeline import members
 from recollect.reflect import themes
-from recollect.reflect.model import CONSOLIDATED, PUBLISHED, REFLECTION, Theme
+from recollect.reflect.model import CONSOLIDATED, PUBLISHED, Theme
 from recollect.reflect.observations import keywords, pages
 from recollect.reflect.phrases import Lexicon, key_phrases
 from recollect.reflect.planning import SAME

@@ -9,8 +9,8 @@ import numpy as np
 
 from recollect.errors import RecollectError
 from recollect.llm import Chat
-from recollect.model import Draft, Record, Vector
-from recollect.reflect.model import REFLECTION, Consolidation, Theme
+from recollect.model import REFLECTION, Draft, Record, Vector
+from recollect.reflect.model import Consolidation, Theme
 from recollect.selection import canonical
 
 _INSTRUCTION = (

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
-from recollect.model import Floats
+from recollect.model import REFLECTION, Floats
 from recollect.signals.base import Scene, Skip, of_records
 
 
@@ -17,7 +17,7 @@ class Reflection:
     boost: float = 1.0
 
     def values(self, scene: Scene) -> Floats | Skip:
-        kinds = [record.kind == "reflection" for record in scene.records]
+        kinds = [record.kind == REFLECTION for record in scene.records]
         if self.boost == 1.0 or not any(kinds):
             return Skip("no reflection to boost")
         return of_records([self.boost if is_reflection else 1.0 for is_reflection in kinds])

@@ -82,6 +82,9 @@ class Recall(Where):
     max_tokens: Annotated[int, Field(ge=0, le=10_000_000)] | None = Field(
         None, description="About how many tokens of text at most."
     )
+    reflection_boost: Annotated[float, Field(ge=0, le=1000)] | None = Field(
+        None, description="A factor for reflections."
+    )
     now: Time | None = Field(None, description="The moment the search looks back from.")
     vector: Numbers | None = Field(None, description="The query's own embedding.")
     cycle: Whole | None = Field(None, description="The present cycle, for recency by cycles.")

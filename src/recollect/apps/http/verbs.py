@@ -9,7 +9,7 @@ from recollect.apps.http import asked, shapes
 from recollect.asking import filter_of
 from recollect.cookbook import RECIPES, named
 from recollect.memory import Memory
-from recollect.model import Edge, Record
+from recollect.model import REFLECTION, Edge, Record
 from recollect.pipeline import members
 from recollect.trace import Recall
 
@@ -86,7 +86,7 @@ def tags(memory: Memory, question: asked.Nothing) -> shapes.TagsShape:
 
 
 def reflections(memory: Memory, question: asked.Reflections) -> shapes.ReflectionsShape:
-    records = memory.list(limit=question.limit, after=question.after, kinds=["reflection"])
+    records = memory.list(limit=question.limit, after=question.after, kinds=[REFLECTION])
     return {
         "reflections": [{"memory": wire.memory(record), "members": list(members(record))} for record in records],
         "next": _next(records, question.limit),
@@ -143,7 +143,7 @@ def reembed(memory: Memory, question: asked.Nothing) -> shapes.EmbeddedShape:
 
 
 def search_reflections(memory: Memory, question: asked.Themes) -> wire.TracedRecallShape:
-    found = memory.search_reflections(question.query, limit=question.limit, recency=question.recency)
+    found = memory.search_reflections_only(question.query, limit=question.limit, recency=question.recency)
     return wire.traced_recall(found, with_trace=question.trace)
 
 

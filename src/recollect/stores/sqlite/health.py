@@ -8,7 +8,7 @@ from typing import Any
 import apsw
 import numpy as np
 
-from recollect.model import KINDS, PRIORITIES, TIERS
+from recollect.model import KINDS, PRIORITIES, REFLECTION, TIERS
 from recollect.stores.base import Problem
 from recollect.stores.sqlite import counters, rows, schema, texts
 from recollect.stores.sqlite.generations import STORED, Generation, generation
@@ -60,8 +60,8 @@ def _rows(connection: apsw.Connection) -> Iterator[Problem]:
 
 
 _INDEXED = {
-    texts.PRESENT: f"m.retired_at IS NULL AND m.kind <> '{texts.REFLECTION}'",
-    texts.THEMES: f"m.retired_at IS NULL AND m.kind = '{texts.REFLECTION}'",
+    texts.PRESENT: f"m.retired_at IS NULL AND m.kind <> '{REFLECTION}'",
+    texts.THEMES: f"m.retired_at IS NULL AND m.kind = '{REFLECTION}'",
     texts.HISTORY: "m.retired_at IS NOT NULL",
 }
 

@@ -18,11 +18,11 @@ import apsw
 import numpy as np
 from numpy.typing import NDArray
 
-from recollect.model import Floats
+from recollect.model import REFLECTION, Floats
 from recollect.stores.sqlite.catalogue import Catalogue, Delta, Mask, Rows, extended
 from recollect.stores.sqlite.rows import listed
 from recollect.stores.sqlite.schema import TOKENIZER
-from recollect.stores.sqlite.texts import COLUMNS, PRESENT, REFLECTION, WEIGHTS
+from recollect.stores.sqlite.texts import COLUMNS, PRESENT, WEIGHTS
 
 _K1, _B = 1.2, 0.75
 _LEAST_IDF = 1e-6

@@ -9,12 +9,12 @@ from typing import Any
 import apsw
 
 from recollect.errors import InvalidInput, StoreDamaged
-from recollect.model import Filter, Scored
+from recollect.model import REFLECTION, Filter, Scored
 from recollect.query.keywords import KeywordQuery, segment
 from recollect.stores.sqlite.filters import clause
 from recollect.stores.sqlite.impact import best, tokens
 from recollect.stores.sqlite.mirror import View
-from recollect.stores.sqlite.texts import PRESENT, REFLECTION, THEMES, WEIGHTS, homes
+from recollect.stores.sqlite.texts import PRESENT, THEMES, WEIGHTS, homes
 
 PAYS_FROM_ROWS = 1000  # in smaller stores FTS5 is fast enough
 PAYS_FROM_SEARCH = 3  # a process that asks once or twice does not wait for the postings to be read

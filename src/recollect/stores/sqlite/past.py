@@ -11,7 +11,7 @@ from typing import Any
 import apsw
 import numpy as np
 
-from recollect.model import Filter, Scored
+from recollect.model import REFLECTION, Filter, Scored
 from recollect.query.keywords import KeywordQuery
 from recollect.stores.sqlite import schema
 from recollect.stores.sqlite.catalogue import versions
@@ -19,7 +19,7 @@ from recollect.stores.sqlite.filters import clause
 from recollect.stores.sqlite.impact import best
 from recollect.stores.sqlite.keywords import first_accepted, score_sql
 from recollect.stores.sqlite.rows import listed
-from recollect.stores.sqlite.texts import COLUMNS, PRESENT, REFLECTION, TABLES, THEMES, homes
+from recollect.stores.sqlite.texts import COLUMNS, PRESENT, TABLES, THEMES, homes
 
 _MOMENTS_KEPT = 2
 

@@ -4,12 +4,11 @@ from collections.abc import Iterable, Sequence
 
 import apsw
 
-from recollect.model import Filter, Record
+from recollect.model import REFLECTION, Filter, Record
 from recollect.query.keywords import segment
 
 PRESENT, THEMES, HISTORY = "fts", "fts_themes", "fts_history"
 TABLES = (PRESENT, THEMES, HISTORY)
-REFLECTION = "reflection"
 COLUMNS = ("content", "essence", "tags")
 WEIGHTS = (1.0, 1.0, 1.0)  # of the columns, in BM25
 
