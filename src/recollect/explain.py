@@ -48,7 +48,8 @@ def _in_leg(id: str, leg: Leg, run: Run, trace: Trace, store: Store) -> str:
     if place := _place(id, run):
         return f"{leg.name}: rank {place[0]} with {place[1]:.6g}"
     deep: Any = replace(leg, limit=NO_LIMIT)  # type: ignore[type-var]
-    earlier = [other for other in trace.runs if other.leg != leg.name]
+    later = {leg.name for leg in trace.recipe.legs if leg.stage == "runs"}  # these do not see each other
+    earlier = [other for other in trace.runs if other.leg not in later]
     try:
         place = _place(id, deep.run(trace.query, store, earlier))
     except RecollectError as error:

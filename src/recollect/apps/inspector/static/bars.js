@@ -8,7 +8,7 @@ import { hideTip, showTip } from "./tip.js";
 const COLOURS = new Map(
   Object.entries({
     keyword: 0, vector: 1, neighbours: 2, voice: 3, graph: 4, dates: 5, temporal: 5, recent: 6, newest: 6, recency: 6,
-    reflections: 7, reflection: 7, tags: 9, quality: 8, importance: 8, priority: 8, decay: 6, relevance: 10,
+    reflections: 7, members: 7, reflection: 7, tags: 9, quality: 8, importance: 8, priority: 8, decay: 6, relevance: 10,
   }),
 );
 const COLOUR_COUNT = 12;
