@@ -49,11 +49,14 @@ def test_a_set_survives_export_and_import(tmp_path):
 @pytest.mark.parametrize(
     ("line", "expected"),
     [
-        ('{"query": "q", "memory": "m", "grade": 9, "judged_at": "2026-01-01"}', "line 1: a grade is a whole number"),
-        ('{"query": "q", "memory": "m", "grade": "1", "judged_at": "2026-01-01"}', "expected a whole number"),
-        ('{"query": "q", "memory": "m", "grade": 1, "judged_at": "soon"}', "line 1: not a time: 'soon'"),
+        (
+            '{"query": "q", "memory_id": "m", "grade": 9, "judged_at": "2026-01-01"}',
+            "line 1: a grade is a whole number",
+        ),
+        ('{"query": "q", "memory_id": "m", "grade": "1", "judged_at": "2026-01-01"}', "expected a whole number"),
+        ('{"query": "q", "memory_id": "m", "grade": 1, "judged_at": "soon"}', "line 1: not a time: 'soon'"),
         ('{"query": "q", "memori": "m", "grade": 1, "judged_at": "2026-01-01"}', "Did you mean 'memori'"),
-        ('{"query": "", "memory": "m", "grade": 1, "judged_at": "2026-01-01"}', "needs a query"),
+        ('{"query": "", "memory_id": "m", "grade": 1, "judged_at": "2026-01-01"}', "needs a query"),
     ],
 )
 def test_a_wrong_line_is_named(tmp_path, line, expected):

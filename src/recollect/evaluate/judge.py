@@ -1,6 +1,6 @@
 """Judgements: that a memory was, or was not, the answer to a query; they make a benchmark of one's own store.
 
-A set of judgements travels as JSON Lines, one `{"query", "memory", "grade", "judged_at"}` a line: grade 0 is "not the
+A set of judgements travels as JSON Lines, one `{"query", "memory_id", "grade", "judged_at"}` a line: grade 0 is "not the
 answer", 1 "an answer", and up to 3 for better answers. The latest judgement of a query and a memory is the one that
 holds.
 """
@@ -68,7 +68,7 @@ def to_line(entry: Judgement) -> str:
     """One JSON line, without its line end."""
     fields = {
         "query": entry.query,
-        "memory": entry.memory_id,
+        "memory_id": entry.memory_id,
         "grade": entry.grade,
         "judged_at": iso(entry.judged_at),
     }
@@ -87,7 +87,7 @@ def read_judgements(path: Path) -> tuple[Judgement, ...]:
 
 def from_node(node: Node) -> Judgement:
     """A judgement from one line of a file."""
-    query, memory_id = node.get("query").text(), node.get("memory").label()
+    query, memory_id = node.get("query").text(), node.get("memory_id").label()
     grade, written = node.get("grade").whole(), node.get("judged_at").text()
     try:
         return judgement(query, memory_id, grade, to_us(written))

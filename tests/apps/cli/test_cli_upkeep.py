@@ -28,11 +28,11 @@ def test_judgements_are_recorded_listed_and_carried(cli, tmp_path):
 
 
 @pytest.mark.parametrize(
-    "line", ["{", '{"query": "q"}', '{"query": "q", "memory": "nobody", "grade": 1, "judged_at": "2026-01-01"}']
+    "line", ["{", '{"query": "q"}', '{"query": "q", "memory_id": "nobody", "grade": 1, "judged_at": "2026-01-01"}']
 )
 def test_a_bad_judgement_is_named_and_none_is_taken(cli, line):
     cli.remember("Oscar is a cat", "--id", "cat")
-    good = '{"query": "q", "memory": "cat", "grade": 1, "judged_at": "2026-01-01"}'
+    good = '{"query": "q", "memory_id": "cat", "grade": 1, "judged_at": "2026-01-01"}'
     ran = cli("judge", "import", "-", stdin=f"{good}\n{line}\n")
     assert ran.code == 1
     assert "line 2" in ran.err or "nobody" in ran.err
