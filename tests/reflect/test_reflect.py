@@ -9,6 +9,7 @@ from reflect_fixtures import NOW, SPACE, expected, fill, snapshot
 
 import recollect
 from recollect.clock import DAY
+from recollect.lifecycle.forgetting import forget
 from recollect.lifecycle.undoing import undo
 from recollect.model import Draft, Edge, Filter
 from recollect.reflect import linking
@@ -108,11 +109,7 @@ def test_in_parts_it_comes_to_the_same(
     for first in (0, 150, 151, 400):
         fill(store, {0: 150, 150: 1, 151: 249, 400: 200}[first], first)
         reflect(store, LATER)
-    whole = expected(tmp_path)
-    parts = snapshot(store)
-    assert parts["edges"] == whole["edges"]
-    assert parts["seen"] == whole["seen"]
-    assert parts["reflections"].keys() == whole["reflections"].keys()  # type: ignore[attr-defined]
+    assert snapshot(store) == expected(tmp_path)
 
 
 def test_only_what_is_new_is_compared(store: SqliteStore) -> None:
@@ -136,11 +133,68 @@ def without(ids: list[str]) -> object:
 def test_after_forgetting_it_is_as_if_they_had_never_been(store: SqliteStore, tmp_path: Path) -> None:
     gone = fill(store)[::7]
     reflect(store, LATER)
-    store.forget(gone)
+    forget(store, gone, LATER)
     reflect(store, LATER)
-    never = expected(tmp_path, change=without(gone))  # type: ignore[arg-type]
-    assert snapshot(store)["edges"] == never["edges"]
-    assert snapshot(store)["reflections"].keys() == never["reflections"].keys()  # type: ignore[attr-defined]
+    assert snapshot(store) == expected(tmp_path, change=without(gone))  # type: ignore[arg-type]
+
+
+def test_words_are_weighed_anew_when_others_come_into_the_store(store: SqliteStore, tmp_path: Path) -> None:
+    """Real sentences, where a word that set a theme apart may become everybody's."""
+    chance = np.random.default_rng(2)
+    words = [
+        "python",
+        "test",
+        "code",
+        "merge",
+        "bug",
+        "review",
+        "deploy",
+        "branch",
+        "commit",
+        "server",
+        "cache",
+        "query",
+    ]
+    middles = chance.standard_normal((5, SPACE.dimensions))
+    drafts = []
+    for n in range(120):
+        vector = middles[n % 5] + 0.6 * chance.standard_normal(SPACE.dimensions)
+        text = " ".join([*chance.choice(words[n % 5 : n % 5 + 8], 5), f"item{n}"])
+        drafts.append(Draft(id=f"w{n:03d}", text=text, vector=(vector / np.linalg.norm(vector)).astype(np.float32)))
+    store.add(drafts, NOW, SPACE)
+    reflect(store, LATER)
+    gone = [str(draft.id) for draft in drafts[::3]]
+    forget(store, gone, LATER)
+    reflect(store, LATER)
+    with SqliteStore(tmp_path / "never.db") as never:
+        never.add([draft for draft in drafts if draft.id not in gone], NOW, SPACE)
+        reflect(never, LATER)
+        assert never.count(Filter(now=LATER, kinds=("reflection",))) > 3
+        assert snapshot(store) == snapshot(never)
+
+
+def test_nothing_only_a_forgotten_memory_said_survives_in_a_rebuilt_theme(store: SqliteStore) -> None:
+    """ "Lin" stands inside "linen" and "online", but nobody who is left said it."""
+    texts = (
+        "Oscar bought linen sheets",
+        "met Lin about surgery",
+        "Lin confirmed surgery",
+        "online shop sells lamps",
+        "Oscar repaired lamps",
+    )
+    axes = np.eye(SPACE.dimensions, dtype=np.float32)
+    rows = [axes[0] + 0.3 * axes[n + 1] for n in range(5)]
+    store.add(
+        [Draft(id=f"l{n}", text=text, vector=rows[n] / np.linalg.norm(rows[n])) for n, text in enumerate(texts)],
+        NOW,
+        SPACE,
+    )
+    (theme,) = reflect(store, LATER).themes
+    assert "Lin" in theme.keywords
+    forget(store, ["l1", "l2"], LATER)
+    (left,) = store.list(Filter(now=LATER, kinds=("reflection",)), 9)
+    assert "Lin" not in left.text
+    assert "Lin" not in str(left.essence)
 
 
 def test_after_archiving_and_restoring_it_is_as_before(store: SqliteStore) -> None:

@@ -1,5 +1,6 @@
 """From links to themes: which reflections should stand, and which of them do not yet; pure."""
 
+import hashlib
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -21,7 +22,7 @@ SAME = 1e-6  # per number of a vector; the store's own rounding stays below
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Plan:
-    """All themes that should stand; of these `new` ones are not written yet, `stale` ones were written for other vectors."""
+    """All themes that should stand; of these `new` ones are not written yet, `stale` ones are written otherwise."""
 
     themes: tuple[Theme, ...]
     new: tuple[Theme, ...]
@@ -31,14 +32,17 @@ class Plan:
     refused: Mapping[str, int]
 
 
-def plan(seen: Observations, links: Links, written: Mapping[str, Vector], settings: Consolidation) -> Plan:
+def plan(
+    seen: Observations, links: Links, written: Mapping[str, Vector], settings: Consolidation, described: bool = False
+) -> Plan:
     """Clusters, judged and described; `written` holds the vectors of the reflections there are.
 
-    A reflection that stands is left as it is: its words do not change because others came into the store.
+    Key phrases weigh a cluster's words against everybody's, so they are looked for anew whenever anybody's words changed; when
+    nothing did, `described` says so and reflections that stand keep theirs.
     """
     places = {id: row for row, id in enumerate(seen.ids)}
     refused: Counter[str] = Counter()
-    standing: list[Theme] = []
+    known: list[Theme] = []
     undescribed: list[Theme] = []
     centres: dict[str, Vector] = {}
     for group in clusters(seen, links, settings):
@@ -48,15 +52,22 @@ def plan(seen: Observations, links: Links, written: Mapping[str, Vector], settin
             refused[reason] += 1
             continue
         theme = Theme(themes.identity(group), group, (), themes.coherence(vectors))
-        centre = themes.centre(vectors)
-        if theme.id in written and np.abs(written[theme.id] - centre).max() <= SAME:
-            standing.append(_described(theme, keywords(seen.reflections[theme.id])))
+        centres[theme.id] = themes.centre(vectors)
+        if described and theme.id in written:
+            known.append(_described(theme, keywords(seen.reflections[theme.id])))
         else:
             undescribed.append(theme)
-            centres[theme.id] = centre
-    described = _describe(undescribed, seen, settings)
-    refused.update({NO_KEY_PHRASE: len(undescribed) - len(described)} if len(described) < len(undescribed) else {})
-    return _sorted(standing, described, seen, centres, refused)
+    fresh = _describe(undescribed, seen, settings)
+    refused.update({NO_KEY_PHRASE: len(undescribed) - len(fresh)} if len(fresh) < len(undescribed) else {})
+    return _sorted([*known, *fresh], seen, centres, written, refused)
+
+
+def said(seen: Observations, settings: Consolidation) -> str:
+    """A digest of all that key phrases depend on."""
+    digest = hashlib.blake2b(repr(settings.keywords).encode(), digest_size=16)
+    for id, record in seen.records.items():
+        digest.update(f"\0{id}\0{record.text}".encode(errors="surrogatepass"))
+    return digest.hexdigest()
 
 
 def clusters(seen: Observations, links: Links, settings: Consolidation) -> list[tuple[str, ...]]:
@@ -80,20 +91,33 @@ def _described(theme: Theme, said: tuple[str, ...]) -> Theme:
 
 
 def _sorted(
-    standing: Sequence[Theme],
-    described: Sequence[Theme],
+    found: Sequence[Theme],
     seen: Observations,
     centres: Mapping[str, Vector],
+    written: Mapping[str, Vector],
     refused: Mapping[str, int],
 ) -> Plan:
-    every = sorted([*standing, *described], key=lambda theme: (-len(theme.members), theme.id))
+    every = sorted(found, key=lambda theme: (-len(theme.members), theme.id))
     wanted = {theme.id for theme in every}
-    present = {id for id, record in seen.reflections.items() if record.archived_at is None}
+    present = {id: record for id, record in seen.reflections.items() if record.archived_at is None}
     return Plan(
         themes=tuple(every),
-        new=tuple(theme for theme in described if theme.id not in seen.reflections),
-        stale=tuple(theme for theme in described if theme.id in present),
-        gone=tuple(seen.reflections[id] for id in sorted(present - wanted)),
+        new=tuple(theme for theme in every if theme.id not in seen.reflections),
+        stale=tuple(
+            theme
+            for theme in every
+            if theme.id in present
+            and not _stands(theme, present[theme.id], centres[theme.id], written.get(theme.id), seen)
+        ),
+        gone=tuple(present[id] for id in sorted(present.keys() - wanted)),
         centres=centres,
         refused=dict(sorted(refused.items())),
     )
+
+
+def _stands(theme: Theme, record: Record, centre: Vector, written: Vector | None, seen: Observations) -> bool:
+    """Whether a reflection is written as it should be."""
+    if written is None or written.shape != centre.shape or np.abs(written - centre).max() > SAME:
+        return False
+    tags = themes.draft(theme, seen.records, centre).tags
+    return keywords(record) == theme.keywords and sorted(record.tags) == sorted(tags)

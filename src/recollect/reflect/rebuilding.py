@@ -1,6 +1,6 @@
 """Reflections after some of their members are gone: written anew without them, or not at all."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -8,7 +8,7 @@ from recollect.model import REFLECTION, Draft, Edge, Filter, Record
 from recollect.pipeline import members
 from recollect.reflect import themes
 from recollect.reflect.model import CONSOLIDATED, PUBLISHED, Theme
-from recollect.reflect.observations import keywords, pages
+from recollect.reflect.observations import pages
 from recollect.reflect.phrases import Lexicon, key_phrases
 from recollect.reflect.planning import SAME
 from recollect.stores.base import Store
@@ -31,7 +31,7 @@ def rebuild(store: Store, old: Sequence[Record], now: int) -> list[str]:
     drafts: dict[str, Draft] = {}
     for reflection in old:
         its = sorted(id for id in left[reflection.id] if id in vectors)
-        theme = _theme(its, keywords_of(reflection), records)
+        theme = _theme(its, records)
         matrix = np.stack([vectors[id] for id in its]) if its else np.zeros((0, 1), dtype=np.float32)
         if theme is not None and themes.refusal([records[id] for id in its], matrix, PUBLISHED) is None:
             drafts[theme.id] = themes.draft(theme, records, themes.centre(matrix))
@@ -63,18 +63,10 @@ def renew(store: Store, now: int) -> list[str]:
     return renewed
 
 
-def keywords_of(reflection: Record) -> tuple[str, ...]:
-    """Its keywords; none for a reflection that was written by hand."""
-    return keywords(reflection) if members(reflection) else ()
-
-
-def _theme(its: Sequence[str], said: Sequence[str], records: dict[str, Record]) -> Theme | None:
-    """The words that still hold for what is left; nothing only a forgotten memory said may survive in them."""
+def _theme(its: Sequence[str], records: Mapping[str, Record]) -> Theme | None:
+    """What is left, described by its own words alone; the next consolidation weighs them against everybody's."""
     if len(its) < PUBLISHED.smallest:
         return None
-    texts = [" ".join(records[id].text.lower().split()) for id in its]
-    kept = tuple(word for word in said if sum(word.lower() in text for text in texts) >= 2)
-    if not kept:
-        lexicon = Lexicon.of((id, records[id].text) for id in its)
-        kept = key_phrases(lexicon, [its], PUBLISHED.keywords)[0]
-    return Theme(themes.identity(its), tuple(its), kept, 0.0) if kept else None
+    lexicon = Lexicon.of((id, records[id].text) for id in its)
+    said = key_phrases(lexicon, [its], PUBLISHED.keywords)[0]
+    return Theme(themes.identity(its), tuple(its), said, 0.0) if said else None

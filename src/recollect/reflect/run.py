@@ -12,9 +12,10 @@ from recollect.reflect import promotion, themes
 from recollect.reflect.linking import SEEN, Linker, Overtaken, Progress
 from recollect.reflect.model import CONSOLIDATED, PUBLISHED, Consolidation, Reflected, Theme
 from recollect.reflect.observations import Observations, observe
-from recollect.reflect.planning import Plan, plan
+from recollect.reflect.planning import Plan, plan, said
 from recollect.stores.base import JournalEntry, Store
 
+DESCRIBED = "reflect.described"  # a digest of the words that all reflections were described from
 MOST_SENTENCES = 100  # asked of a language model in one run, for the largest themes
 
 
@@ -62,7 +63,9 @@ class _Run:
     def consolidate(self, seen: Observations, progress: Progress, chat: Chat | None) -> Reflected:
         """Links, clusters and writes; raises Overtaken when another process was faster."""
         links = Linker(self.store, seen, self.settings, self.now, self.dry).run(progress)
-        planned = plan(seen, links, self.store.vectors(list(seen.reflections)), self.settings)
+        words = said(seen, self.settings)
+        described = self.store.setting(DESCRIBED) == words
+        planned = plan(seen, links, self.store.vectors(list(seen.reflections)), self.settings, described)
         sentences, warnings = _sentences(planned, seen, None if self.dry else chat)
         result = Reflected(
             linked=links.made,
@@ -75,11 +78,12 @@ class _Run:
             batch=self.batch,
             dry_run=self.dry,
         )
-        if not self.dry and (planned.new or planned.stale or planned.gone):
+        if not self.dry and (planned.new or planned.stale or planned.gone or not described):
             with self.store.transaction():
                 if self.store.setting(SEEN) != links.token:
                     raise Overtaken
                 self._write(planned, seen, sentences)
+                self.store.set_setting(DESCRIBED, words)
         return result
 
     def _write(self, planned: Plan, seen: Observations, sentences: Mapping[str, str]) -> None:
