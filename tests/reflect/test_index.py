@@ -64,6 +64,20 @@ def test_every_process_proposes_the_same(tmp_path: Path) -> None:
     assert len(answers.pop().strip()) == 64
 
 
+@pytest.mark.parametrize("copies", [1, 30])
+def test_themes_in_a_row_and_equal_vectors_do_not_become_islands(copies: int) -> None:
+    chance = np.random.default_rng(1)
+    middles = np.repeat(chance.standard_normal((200, 64)), 30 // copies, axis=0)
+    rows = middles + 0.3 * chance.standard_normal(middles.shape)
+    matrix = np.repeat((rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float32), copies, axis=0)
+    found = linked(matrix)
+    true = Neighbourhood(matrix, 0.0)
+    true.meet_each_other(np.arange(len(matrix)))
+    assert len(matrix) == 6000
+    assert np.mean(found.cosine == true.cosine) > 0.99
+    assert np.min(found.cosine) > 0.7  # nobody was left without a neighbour of their own theme
+
+
 def test_progress_runs_to_its_end() -> None:
     told: list[tuple[int, int]] = []
     list(index.proposals(cloud(300), np.arange(100), lambda done, total: told.append((done, total))))

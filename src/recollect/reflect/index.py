@@ -1,17 +1,23 @@
 """Proposals for nearest neighbours from a graph index (HNSW; Malkov and Yashunin, 2016), for when all pairs are too many.
 
 Comparing all pairs is exact and, in blocks of matrix products, quicker up to some 100,000 memories at once; but it grows with
-the square. The index is built in order of id by a single thread, so the same memories always give the same proposals. It keeps
-a byte a number: proposals are compared again in full by whoever asked for them.
+the square. The index is built by a single thread in an order drawn from a seed, so the same memories always give the same
+proposals; in order of age, what was said together would form islands that no search leaves. Equal vectors form such islands too:
+only one of them is put in, and they are proposed to each other. The index keeps a byte a number: proposals are compared again in
+full by whoever asked for them.
 """
 
 from collections.abc import Callable, Iterator
 from importlib.util import find_spec
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from recollect.model import Vector
 from recollect.reflect.nearest import Pairs, Rows
+
+if TYPE_CHECKING:
+    from usearch.index import Index
 
 PROPOSED = 8  # neighbours of each row, itself among them
 CONNECTIVITY = 16
@@ -26,9 +32,32 @@ def available() -> bool:
 
 def proposals(matrix: Vector, rows: Rows, progress: Callable[[int, int], None]) -> Iterator[Pairs]:
     """For these rows of the matrix, in batches, pairs of a row and another that may be its nearest."""
+    first = _first_alike(matrix)
+    copies = np.flatnonzero(first != np.arange(len(matrix)))
+    yield copies, first[copies]
+    singles = np.flatnonzero(first == np.arange(len(matrix)))
+    asked = np.unique(first[rows])
+    total = len(singles) + len(asked)
+    index = _built(matrix, singles, lambda done: progress(done, total))
+    for start in range(0, len(asked), BATCH):
+        part = asked[start : start + BATCH]
+        found = index.search(matrix[part], min(PROPOSED, len(singles))).keys.astype(np.intp)
+        row, other = np.repeat(part, found.shape[1]), found.reshape(-1)
+        progress(len(singles) + start + len(part), total)
+        yield row[row != other], other[row != other]
+
+
+def _first_alike(matrix: Vector) -> Rows:
+    """For every row the first that is equal to it, bit for bit."""
+    whole = np.ascontiguousarray(matrix).view(f"V{matrix.shape[1] * matrix.itemsize}").ravel()
+    _, first, which = np.unique(whole, return_index=True, return_inverse=True)
+    alike: Rows = first[which]
+    return alike
+
+
+def _built(matrix: Vector, rows: Rows, progress: Callable[[int], None]) -> "Index":
     from usearch.index import Index
 
-    total = len(matrix) + len(rows)
     index = Index(
         ndim=matrix.shape[1],
         metric="cos",
@@ -37,14 +66,9 @@ def proposals(matrix: Vector, rows: Rows, progress: Callable[[int, int], None]) 
         expansion_add=BREADTH_BUILDING,
         expansion_search=BREADTH_ASKING,
     )
-    for start in range(0, len(matrix), BATCH):
-        keys = np.arange(start, min(start + BATCH, len(matrix)))
+    order = np.random.default_rng(0).permutation(rows)
+    for start in range(0, len(order), BATCH):
+        keys = order[start : start + BATCH]
         index.add(keys, matrix[keys], threads=1)
-        progress(int(keys[-1]) + 1, total)
-    for start in range(0, len(rows), BATCH):
-        asked = rows[start : start + BATCH]
-        found = index.search(matrix[asked], min(PROPOSED, len(matrix))).keys.astype(np.intp)
-        row = np.repeat(asked, found.shape[1])
-        other = found.reshape(-1)
-        progress(len(matrix) + start + len(asked), total)
-        yield row[row != other], other[row != other]
+        progress(start + len(keys))
+    return index
