@@ -20,6 +20,18 @@ from recollect.model import Vector
         ("Caroline is allergic to nuts", "Caroline is not allergic to nuts", False),
         ("我住在卑尔根", "我住在卑尔根。", True),
         ("我住在卑尔根", "我住在奥斯陆", False),
+        ("Anna got an A+ in maths", "Anna got an A- in maths", False),
+        ("it is -5 degrees", "it is 5 degrees", False),
+        ("it is −5 degrees", "it is -5 degrees", True),
+        ("she writes C++ code", "she writes C# code", False),
+        ("it costs $100 today", "it costs €100 today", False),
+        ("we need > 5 apples", "we need < 5 apples", False),
+        ("he ate 1.5 apples", "he ate 1/5 apples", False),
+        ("the film was 👍", "the film was 👎", False),
+        ("Anna is allergic to nuts.", "Anna is allergic to nuts?", False),
+        ("वह घर जाता है", "वह घर जाती है", False),
+        ("she drinks caf\u00e9 au lait", "she drinks cafe\u0301 au lait", True),
+        ("- Oscar (the cat) is “grey”", "Oscar the cat is grey…", True),
     ],
 )
 def test_the_same_words_in_the_same_order_are_the_same(one: str, other: str, same: bool) -> None:
@@ -57,16 +69,40 @@ def test_light_words_may_differ_where_the_vectors_agree(one: str, other: str, al
 
 def test_each_repeats_the_oldest_it_can() -> None:
     texts = {"a": "the cat is grey", "b": "a cat is grey", "c": "A cat is GREY", "d": "the dog is brown"}
-    assert repetitions(texts.items(), lambda ids: {}) == {"c": "b"}
+    spoken = [(id, text, None) for id, text in texts.items()]
+    assert repetitions(spoken, lambda ids: {}) == {"c": "b"}
     same = {id: np.array([1, 0], dtype=np.float32) for id in texts}
-    assert repetitions(texts.items(), lambda ids: same) == {"b": "a", "c": "a"}
+    assert repetitions(spoken, lambda ids: same) == {"b": "a", "c": "a"}
+
+
+def test_what_is_said_of_oneself_is_confirmed_by_oneself_alone() -> None:
+    with living() as (memory, clock):
+        anna = memory.remember("I am allergic to nuts", source="Anna")
+        clock.advance(2 * DAY)
+        memory.remember("I am allergic to nuts", source="Bob")
+        assert memory.get(anna.id).confidence == 0.40
+        memory.remember("I'm allergic to nuts!", source="Anna", vector=memory.store.vectors([anna.id])[anna.id])
+        assert memory.get(anna.id).confidence == 0.46
+        cat = memory.remember("Oscar is a grey cat", source="Anna")
+        memory.remember("Oscar is a grey cat", source="Bob")  # a second witness
+        assert memory.get(cat.id).confidence == 0.46
+
+
+def test_an_original_is_found_among_many_that_share_its_words() -> None:
+    with living() as (memory, _):
+        old = memory.remember("Oscar the grey cat sleeps on the sofa")
+        for n in range(40):
+            memory.remember(f"sofa {n} cat grey Oscar sleeps")
+        new = memory.remember("Oscar the grey cat sleeps on the sofa")
+        assert [edge.to_id for edge in memory.neighbours(new.id) if edge.kind == "corroborates"] == [old.id]
 
 
 def test_vectors_are_asked_for_only_where_words_differ() -> None:
     def none_of_these(ids: list[str]) -> dict[str, Vector]:
         raise AssertionError(ids)
 
-    assert repetitions([("a", "the cat is grey"), ("b", "The cat is grey!")], none_of_these) == {"b": "a"}
+    spoken = [("a", "the cat is grey", None), ("b", "The cat is grey!", None)]
+    assert repetitions(spoken, none_of_these) == {"b": "a"}
 
 
 def test_a_reply_of_two_words_repeats_nothing() -> None:

@@ -28,4 +28,4 @@ def remember(store: Store, drafts: Sequence[Draft], space: EmbeddingSpace | None
 def _within(records: Sequence[Record], drafts: Sequence[Draft]) -> dict[str, str]:
     """Memories that repeat an earlier one of the same batch."""
     vectors = {r.id: draft.vector for r, draft in zip(records, drafts, strict=True) if draft.vector is not None}
-    return repetitions(((r.id, r.text) for r in records if r.kind != REFLECTION), lambda ids: vectors)
+    return repetitions(((r.id, r.text, r.source) for r in records if r.kind != REFLECTION), lambda ids: vectors)

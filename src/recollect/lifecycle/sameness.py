@@ -1,13 +1,15 @@
 """When a memory repeats another: words decide, and where they differ in light ones, the vectors must agree.
 
-Two texts say the same if they hold the same words in the same order, whatever their case, punctuation and spacing. They also do
-if they differ only in articles, contractions and opening words ("oh", "also", "please remember that") and their cosine is at
-least `NEAR`. A cosine alone cannot tell: with the default embedder "my locker code is 4711" and "… 4712" reach .987, good
-paraphrases .95 to .99, so any threshold would confirm some facts by their opposite. Texts of less than three words are replies,
-not statements, and repeat nothing.
+Two texts say the same if they hold the same words in the same order, whatever their case, spacing, and the marks around words;
+signs count (A+ is not A-, −5 not 5, 👍 not 👎), and so does a question mark. They also do if they differ only in articles,
+contractions and opening words ("oh", "also", "please remember that") and their cosine is at least `NEAR`. A cosine alone cannot
+tell: with the default embedder "my locker code is 4711" and "… 4712" reach .987, good paraphrases .95 to .99, so any threshold
+would confirm some facts by their opposite. What is said of oneself is the same only from the same source. Texts of less than
+three words are replies, not statements, and repeat nothing.
 """
 
 import re
+import unicodedata
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -18,8 +20,10 @@ from recollect.stores.base import Store
 
 FEWEST_WORDS = 3
 NEAR = 0.95
-_WORD = re.compile(r"\w+")
-_WORD_WITH_APOSTROPHE = re.compile(r"\w+(?:['’]\w+)*")
+_SIGNS = frozenset("-#%/&*@?？")  # marks that carry meaning where they touch a word
+_ONESELF = frozenset(
+    ["i", "me", "my", "mine", "myself", "we", "us", "our", "ours", "ourselves", "you", "your", "yours"]
+)
 _ARTICLES = frozenset({"a", "an", "the"})
 _CONTRACTIONS = tuple(
     (re.compile(short), full)
@@ -38,26 +42,30 @@ _OPENING = re.compile(
     r"(?:(?:oh|well|hey|okay|ok|yes|yeah|also|and|so|btw|by way|please|(?:note|remember)(?: that)?) )+"
 )
 _WORDS_ASKED = 6  # the longest words of a text are its rarest, as a rule, and few are enough to find it
-_LOOKED_AT = 20
+_LOOKED_AT = 100
 
 
 @dataclass(frozen=True, slots=True)
 class Saying:
-    """What a text says: `words` to the letter, `gist` without what is light."""
+    """What a text says: `words` to the letter, `gist` without what is light; `speaker` where it is said of oneself."""
 
     words: str
     gist: str
+    speaker: str | None = None
 
     @staticmethod
-    def of(text: str) -> "Saying | None":
+    def of(text: str, source: str | None = None) -> "Saying | None":
         """None for a text too short to say anything."""
-        spaced = segment(text)
-        words = _WORD.findall(spaced.lower())
-        return Saying(" ".join(words), _gist(spaced)) if len(words) >= FEWEST_WORDS else None
+        words = _words(text)
+        if len(words) < FEWEST_WORDS or not any(letter.isalnum() for word in words for letter in word):
+            return None
+        gist = _gist(words)
+        personal = not _ONESELF.isdisjoint(gist.split())
+        return Saying(" ".join(words).lower(), gist, source if personal else None)
 
     def resembles(self, other: "Saying | None") -> bool:
         """Whether the two may say the same."""
-        return other is not None and self.gist == other.gist
+        return other is not None and self.gist == other.gist and self.speaker == other.speaker
 
     def repeats(self, other: "Saying | None", mine: Vector | None, theirs: Vector | None) -> bool:
         """Whether the two say the same; the vectors are asked where the words differ."""
@@ -68,11 +76,36 @@ class Saying:
         return mine is not None and theirs is not None and float(mine @ theirs) >= NEAR
 
 
-def _gist(text: str) -> str:
-    words = _WORD_WITH_APOSTROPHE.findall(text)
+def _words(text: str) -> list[str]:
+    """Words as they are spelled, without the marks around them; a mark alone is no word, a sign or a picture is."""
+    spaced = segment(unicodedata.normalize("NFC", text)).replace("−", "-").replace("’", "'")
+    return [word for part in spaced.split() if (word := _bare(part))]
+
+
+def _bare(part: str) -> str:
+    start, end = 0, len(part)
+    while start < end and _is_mark(part[start], leading=True):
+        start += 1
+    while end > start and _is_mark(part[end - 1], leading=False):
+        end -= 1
+    return part[start:end] if any(_means(letter) for letter in part[start:end]) else ""
+
+
+def _is_mark(letter: str, leading: bool) -> bool:
+    """Whether a letter at the edge of a word is mere punctuation."""
+    if not unicodedata.category(letter).startswith("P"):
+        return False
+    return letter not in _SIGNS or (leading and letter in "?？")
+
+
+def _means(letter: str) -> bool:
+    return letter.isalnum() or unicodedata.category(letter)[0] in "SM"
+
+
+def _gist(words: Sequence[str]) -> str:
     # An upper-case A is a grade or a vitamin, unless the text begins with it.
     heavy = [word for place, word in enumerate(words) if (word if place else word.lower()) not in _ARTICLES]
-    gist = " ".join(heavy).lower().replace("’", "'")
+    gist = " ".join(heavy).lower()
     for short, full in _CONTRACTIONS:
         gist = short.sub(full, gist)
     return _OPENING.sub("", gist, count=1) if _OPENING.match(gist) else gist
@@ -88,27 +121,32 @@ def repeated(store: Store, drafts: Sequence[Draft], now: int) -> dict[int, str]:
     found: dict[int, str] = {}
     for place, draft in enumerate(drafts):
         speaks = draft.kind != REFLECTION and isinstance(draft.text, str)  # the store has yet to check it
-        saying = Saying.of(draft.text) if speaks else None
+        saying = Saying.of(draft.text, draft.source) if speaks else None
         if saying is None:
             continue
         hits = store.search_keywords(holding(saying.gist), Filter(now=now, without_kinds=(REFLECTION,)), _LOOKED_AT)
-        near = {r.id: r for r in store.get([hit.id for hit in hits]).values() if saying.resembles(Saying.of(r.text))}
-        vectors = store.vectors(list(near)) if near else {}
-        alike = [r for r in near.values() if saying.repeats(Saying.of(r.text), draft.vector, vectors.get(r.id))]
+        near = [r for r in store.get([hit.id for hit in hits]).values() if saying.resembles(saying_of(r))]
+        vectors = store.vectors([record.id for record in near]) if near else {}
+        alike = [r for r in near if saying.repeats(saying_of(r), draft.vector, vectors.get(r.id))]
         if alike:
             found[place] = min(alike, key=by_age).id
     return found
 
 
+def saying_of(record: Record) -> Saying | None:
+    """What a memory says."""
+    return Saying.of(record.text, record.source)
+
+
 def repetitions(
-    spoken: Iterable[tuple[str, str]], vectors: Callable[[list[str]], Mapping[str, Vector]]
+    spoken: Iterable[tuple[str, str, str | None]], vectors: Callable[[list[str]], Mapping[str, Vector]]
 ) -> dict[str, str]:
-    """For ids with their texts, oldest first, the oldest one each repeats; vectors are asked for where the words differ."""
-    groups: dict[str, list[tuple[str, Saying]]] = defaultdict(list)
-    for id, text in spoken:
-        saying = Saying.of(text)
+    """For ids with text and source, oldest first, the oldest one each repeats; vectors are asked for where words differ."""
+    groups: dict[tuple[str, str | None], list[tuple[str, Saying]]] = defaultdict(list)
+    for id, text, source in spoken:
+        saying = Saying.of(text, source)
         if saying is not None:
-            groups[saying.gist].append((id, saying))
+            groups[saying.gist, saying.speaker].append((id, saying))
     found: dict[str, str] = {}
     for group in groups.values():
         worded_alike = len({saying.words for _, saying in group}) == 1

@@ -91,7 +91,7 @@ class _Plan:
         """Repetitions that nobody linked when they were written, as in an import."""
         said = sorted(self._alive(), key=by_age)
         again: dict[str, list[Record]] = defaultdict(list)
-        for id, older in repetitions(((record.id, record.text) for record in said), self._vectors).items():
+        for id, older in repetitions(((record.id, record.text, record.source) for record in said), self._vectors).items():
             if id not in self._repeating:
                 again[older].append(self._records[id])
         for older, fresh in sorted(again.items()):
