@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from recollect.model import REFLECTION, Drop, Floats, Record, Vector
+from recollect.ranges import at_least, between
 
 CHARACTERS_PER_TOKEN = 4  # the usual rule of thumb for English; a budget is a promise not to exceed, not an exact count
 
@@ -20,6 +21,11 @@ class Selection:
     reflection_share: float = 0.30
     diversity: float = 0.0
     diversity_pool: int = 50
+
+    def __post_init__(self) -> None:
+        between(0, 1, self.reflection_share, "selection.reflection_share")
+        between(0, 1, self.diversity, "selection.diversity")
+        at_least(0, self.diversity_pool, "selection.diversity_pool")
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,7 @@ from recollect.cookbook import DEFAULT, ENGRAVA, MEMINI, RECIPES, named
 from recollect.errors import RecipeError
 from recollect.recipe_files import dumps, load, resolve
 from recollect.recipes import from_dict, to_dict
+from recollect.selection import Selection
 
 
 @pytest.mark.parametrize("name", sorted(RECIPES))
@@ -89,3 +90,23 @@ def test_with_is_the_same_as_writing_it_out(weight: float, limit: int) -> None:
     data["legs"]["keyword"]["weight"] = weight
     data["selection"]["limit"] = limit
     assert changed == from_dict(data)
+
+
+@pytest.mark.parametrize(
+    ("setting", "message"),
+    [
+        ({"diversity": 5}, r"selection\.diversity must lie between 0 and 1; got 5"),
+        ({"diversity": -0.1}, r"selection\.diversity must lie between 0 and 1; got -0\.1"),
+        ({"reflection_share": -1}, r"selection\.reflection_share must lie between 0 and 1; got -1"),
+        ({"reflection_share": float("nan")}, r"selection\.reflection_share must be a finite number; got nan"),
+        ({"diversity_pool": -1}, r"selection\.diversity_pool must be at least 0; got -1"),
+    ],
+)
+def test_a_selection_out_of_range_is_refused(setting: dict[str, float], message: str) -> None:
+    with pytest.raises(RecipeError, match=message):
+        Selection(**setting)  # type: ignore[arg-type]
+
+
+def test_a_selection_may_have_no_cap_and_no_budget() -> None:
+    assert Selection(limit=0, max_tokens=0).limit == 0
+    assert Selection(limit=-1, diversity=1.0, reflection_share=0.0, diversity_pool=0).limit == -1
