@@ -145,6 +145,78 @@ def test_undo_takes_the_last_batch_and_never_the_same_twice() -> None:
             memory.undo("x")
 
 
+@pytest.mark.parametrize("every", [1, 2, 6], ids=lambda weeks: f"every {weeks} weeks")
+def test_confidence_does_not_depend_on_how_often_it_is_tidied(every: int) -> None:
+    """Six weeks of silence, the first one grace, cost 5 · .05; then it is said again."""
+    with living() as (memory, clock):
+        old = memory.remember("Oscar is a grey cat").id
+        for week in range(1, 7):
+            clock.advance(WEEK)
+            if week % every == 0 and week < 6:
+                memory.tidy(dry_run=False)
+        memory.remember("Oscar is a grey cat")
+        memory.tidy(dry_run=False)
+        left = 0.40 - 5 * 0.05
+        assert memory.get(old).confidence == pytest.approx(left + 0.1 * (1 - left), abs=1e-12)
+
+
+@pytest.mark.parametrize("tidied", [True, False])
+def test_time_passes_for_archived_memories_too(tidied: bool) -> None:
+    with living() as (memory, clock):
+        id = memory.remember("Oscar is a grey cat").id
+        memory.archive(id)
+        clock.advance(6 * WEEK)
+        if tidied:
+            memory.tidy(dry_run=False)
+        memory.restore(id)
+        memory.tidy(dry_run=False)
+        assert memory.get(id).confidence == 0.40 - 5 * 0.05
+
+
+def test_decay_that_was_undone_is_due_again_even_after_another_tidying() -> None:
+    with living() as (memory, clock):
+        id = memory.remember("Oscar is a grey cat").id
+        clock.advance(4 * WEEK)
+        batch = memory.tidy(dry_run=False).batch
+        clock.advance(DAY)
+        assert memory.tidy(dry_run=False).actions == ()
+        assert memory.undo(batch).skipped == {}
+        assert memory.get(id).confidence == 0.40
+        memory.tidy(dry_run=False)
+        assert memory.get(id).confidence == 0.40 - 3 * 0.05
+
+
+def test_undo_goes_past_what_cannot_be_undone() -> None:
+    with living() as (memory, clock):
+        first, second = memory.remember("Oscar is a grey cat").id, memory.remember("Rex is a brown dog").id
+        memory.archive(first)
+        clock.advance(1)
+        memory.archive(second)
+        memory.forget(second)
+        assert memory.undo().undone == (first,)
+        assert memory.get(first).archived_at is None
+
+
+def test_nothing_to_do_leaves_no_batch() -> None:
+    with living() as (memory, _):
+        memory.remember("Oscar is a grey cat")
+        done = memory.tidy(dry_run=False)
+        assert (done.actions, done.batch) == ((), None)
+        assert list(memory.store.journal(None)) == []
+
+
+def test_a_fact_that_was_closed_is_not_confirmed() -> None:
+    with living() as (memory, clock):
+        oslo = memory.remember("Caroline lives in Oslo").id
+        clock.advance(DAY)
+        bergen = memory.remember("Caroline lives in Bergen").id
+        memory.contest(bergen, oslo, close=True)
+        clock.advance(DAY)
+        memory.remember("Caroline lives in Oslo")
+        assert memory.tidy(dry_run=False).actions == ()
+        assert memory.get(oslo).confidence == 0.40
+
+
 # -- archive
 
 

@@ -10,6 +10,7 @@ from recollect.reflect.observations import CORROBORATES
 from recollect.stores.base import Store
 
 CONTESTED = "contested_by"  # the kind of the edge from an older memory to the newer one that contradicts it
+DECAYED_UNTIL = "tidy.decayed_until"
 MOST_AT_ONCE = 32  # a batch of more is bulk, and left to `tidy`
 _ALL = 1_000_000
 
@@ -23,22 +24,31 @@ def confirm(store: Store, repeats: Mapping[str, str], now: int) -> list[Action]:
     heard = moments(store, list(olds), now)
     store.link([Edge(from_id=n, to_id=o, kind=CORROBORATES, created_at=now) for n, o in pairs.items()], now)
     actions = [Action("corroborate", new, {}, {CORROBORATES: old}) for new, old in pairs.items()]
-    grown = [gain(olds[id], heard.get(id, []), [now]) for id in sorted(set(pairs.values()))]
+    until = decayed_until(store)
+    grown = [gain(olds[id], heard.get(id, []), [now], until) for id in sorted(set(pairs.values()))]
     actions += [action for action in grown if action is not None]
     store.amend({action.id: action.after for action in actions if action.action == "confirm"}, now)
     return actions
 
 
-def gain(record: Record, before: Sequence[int], new: Sequence[int]) -> Action | None:
-    """What new corroborations add to a memory's confidence, if they count."""
-    count = len(confidence.counted([*before, *new])) - len(confidence.counted(before))
-    if record.confidence is None or count <= 0:
+def gain(record: Record, before: Sequence[int], new: Sequence[int], until: int | None) -> Action | None:
+    """What new corroborations make of a memory's confidence, if they count; what was lost in the silence before is lost."""
+    known = confidence.counted(before)
+    fresh = [moment for moment in confidence.counted([*before, *new]) if moment not in known]
+    if record.confidence is None or not fresh:
         return None
-    grown = record.confidence
-    for _ in range(count):
-        grown = confidence.grown(grown)
-    why = "said again" if count == 1 else f"said again on {count} days"
-    return Action("confirm", record.id, {"confidence": record.confidence}, {"confidence": grown}, why)
+    left = record.confidence
+    for moment in fresh:
+        since = max([record.recorded_at, *(m for m in (*before, *new) if m < moment)])
+        left = confidence.grown(confidence.decayed(left, since, until, moment))
+    why = "said again" if len(fresh) == 1 else f"said again on {len(fresh)} days"
+    return Action("confirm", record.id, {"confidence": record.confidence}, {"confidence": left}, why)
+
+
+def decayed_until(store: Store) -> int | None:
+    """Up to when decay is in the confidences already."""
+    until = store.setting(DECAYED_UNTIL)
+    return None if until is None else int(until)
 
 
 def moments(store: Store, ids: Sequence[str], now: int) -> dict[str, list[int]]:

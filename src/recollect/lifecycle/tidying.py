@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from recollect.clock import iso
 from recollect.lifecycle import confidence, journal
-from recollect.lifecycle.corroboration import gain
+from recollect.lifecycle.corroboration import DECAYED_UNTIL, decayed_until, gain
 from recollect.lifecycle.journal import Action
 from recollect.lifecycle.sameness import by_age, repetitions
 from recollect.lifecycle.tiers import risen
@@ -17,7 +17,6 @@ from recollect.reflect.promotion import RAISED, TOP, raised, standing
 from recollect.stores.base import Store
 
 DEMOTE_BELOW = 0.5  # well under the .7 that promotes, so that nothing swings to and fro
-DECAYED_UNTIL = "tidy.decayed_until"
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,15 +32,15 @@ def tidy(store: Store, now: int, dry_run: bool = True) -> Tidied:
     """Archives what has expired, links and confirms what was said again, lets confidence decay, and moves tiers and priorities."""
     plan = _Plan(store, now)
     actions = plan.actions()
-    if dry_run:
-        return Tidied(tuple(actions), None, True)
+    if dry_run or not actions:
+        return Tidied(tuple(actions), None, dry_run)
     batch = journal.new_batch("tidy", now)
     with store.transaction():
         linked = _link(store, actions, now, batch)
         amended = journal.amend(store, [a for a in actions if a.action not in _NOT_STANDING], now, batch)
         _note(store, amended, plan, now, batch)
     really = {id(action) for action in (*linked, *amended)}
-    return Tidied(tuple(action for action in actions if id(action) in really), batch, False)
+    return Tidied(tuple(action for action in actions if id(action) in really), batch if really else None, False)
 
 
 _NOT_STANDING = ("corroborate",)
@@ -52,11 +51,11 @@ class _Plan:
 
     def __init__(self, store: Store, now: int) -> None:
         self.now = now
-        self.decayed_until = None if (until := store.setting(DECAYED_UNTIL)) is None else int(until)
+        self.decayed_until = decayed_until(store)
         self._raised = raised(store)
         self._vectors = store.vectors
         everyone = pages(store, Filter(now=now, without_kinds=(REFLECTION,), everything=True))
-        self._records = {record.id: record for record in everyone if record.archived_at is None}
+        self._records = {record.id: record for record in everyone}
         self._heard: dict[str, list[int]] = defaultdict(list)
         self._repeating: dict[str, str] = {}
         for edge in store.export_edges():
@@ -78,7 +77,7 @@ class _Plan:
             self._records[action.id] = replace(self._records[action.id], **action.after)
 
     def _alive(self) -> list[Record]:
-        """Records in order of id, without those that just were archived."""
+        """Records in order of id, without those that are archived."""
         return [r for _, r in sorted(self._records.items()) if r.archived_at is None]
 
     def _expired(self) -> Iterator[Action]:
@@ -89,22 +88,26 @@ class _Plan:
 
     def _corroborated(self) -> Iterator[Action]:
         """Repetitions that nobody linked when they were written, as in an import."""
-        said = sorted(self._alive(), key=by_age)
+        present = Filter(now=self.now)
+        said = sorted((record for record in self._alive() if present.rejects(record) is None), key=by_age)
         again: dict[str, list[Record]] = defaultdict(list)
-        for id, older in repetitions(((record.id, record.text, record.source) for record in said), self._vectors).items():
+        for id, older in repetitions(
+            ((record.id, record.text, record.source) for record in said), self._vectors
+        ).items():
             if id not in self._repeating:
                 again[older].append(self._records[id])
         for older, fresh in sorted(again.items()):
             for record in sorted(fresh, key=lambda record: record.id):
                 yield Action("corroborate", record.id, {}, {CORROBORATES: older}, f"says the same as {older}")
             when = [record.recorded_at for record in fresh]
-            action = gain(self._records[older], self._heard[older], when)
+            action = gain(self._records[older], self._heard[older], when, self.decayed_until)
             self._heard[older] += when
             if action is not None:
                 yield action
 
     def _decayed(self) -> Iterator[Action]:
-        for record in self._alive():
+        """Time passes for archived memories too."""
+        for _, record in sorted(self._records.items()):
             if record.confidence is None:
                 continue
             since = max([record.recorded_at, *self._heard.get(record.id, ())])
@@ -123,7 +126,7 @@ class _Plan:
     def _demoted(self) -> Iterator[Action]:
         for id, former in sorted(self._raised.items()):
             record = self._records.get(id)
-            if record is None or record.priority != TOP:
+            if record is None or record.archived_at is not None or record.priority != TOP:
                 continue
             score = standing(record, len(self._heard.get(id, ())), self.now).score
             if score <= DEMOTE_BELOW:
@@ -147,11 +150,10 @@ def _link(store: Store, actions: list[Action], now: int, batch: str) -> list[Act
 
 def _note(store: Store, done: list[Action], plan: _Plan, now: int, batch: str) -> None:
     """Keeps until when confidence has decayed, and who is no longer raised."""
-    if plan.decayed_until is None or now > plan.decayed_until:
+    if any(action.action == "decay" for action in done):
         store.set_setting(DECAYED_UNTIL, str(now))
-        if any(action.action == "decay" for action in done):
-            mark = Action("decayed-until", "", {"until": plan.decayed_until}, {"until": now})
-            journal.log(store, [mark], now, batch)
+        mark = Action("decayed-until", "", {"until": plan.decayed_until}, {"until": now})
+        journal.log(store, [mark], now, batch)
     lowered = {action.id for action in done if action.action == "demote"}
     if lowered:
         kept = {id: former for id, former in raised(store).items() if id not in lowered}

@@ -1,12 +1,11 @@
 """Undoing a batch of the journal, newest action first; what was changed since is left alone and told."""
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from recollect.errors import NotFound
-from recollect.lifecycle.corroboration import CONTESTED
-from recollect.lifecycle.tidying import DECAYED_UNTIL
+from recollect.lifecycle.corroboration import CONTESTED, DECAYED_UNTIL
 from recollect.model import Record
 from recollect.reflect.observations import CORROBORATES
 from recollect.reflect.promotion import RAISED, raised
@@ -27,29 +26,32 @@ class Undone:
 
 
 def undo(store: Store, batch: str | None, now: int) -> Undone:
-    """Undoes a batch, the last one if none is named."""
+    """Undoes a batch; if none is named, the last one of which anything can be undone."""
     with store.transaction():
-        chosen = _last(store) if batch is None else batch
-        entries = store.journal(chosen, _ALL)
-        if not entries:
-            raise NotFound(f"the journal has no batch {chosen!r}; `recollect undo --list` shows what there is")
-        done: list[JournalEntry] = []
-        skipped: dict[str, str] = {}
-        for entry in entries:
-            reason = "was undone already" if entry.undone_at is not None else _undo(store, entry, now)
-            if reason is None:
-                done.append(entry)
-            elif entry.memory_id:
-                skipped[entry.memory_id] = reason
-        store.mark_undone([entry.id for entry in done], now)
-    return Undone(chosen, tuple(dict.fromkeys(e.memory_id for e in done if e.memory_id)), skipped)
-
-
-def _last(store: Store) -> str:
-    for entry in store.journal(None, _ALL):
-        if entry.undone_at is None:
-            return entry.batch
+        if batch is not None:
+            entries = store.journal(batch, _ALL)
+            if not entries:
+                raise NotFound(f"the journal has no batch {batch!r}; `recollect undo --list` shows what there is")
+            return _undo_batch(store, batch, entries, now)
+        left = (entry.batch for entry in store.journal(None, _ALL) if entry.undone_at is None)
+        for last in dict.fromkeys(left):
+            undone = _undo_batch(store, last, store.journal(last, _ALL), now)
+            if undone.undone:
+                return undone
     raise NotFound("the journal holds nothing that could be undone")
+
+
+def _undo_batch(store: Store, batch: str, entries: Sequence[JournalEntry], now: int) -> Undone:
+    done: list[JournalEntry] = []
+    skipped: dict[str, str] = {}
+    for entry in entries:
+        reason = "was undone already" if entry.undone_at is not None else _undo(store, entry, now)
+        if reason is None:
+            done.append(entry)
+        else:
+            skipped[entry.memory_id or entry.action] = reason
+    store.mark_undone([entry.id for entry in done], now)
+    return Undone(batch, tuple(dict.fromkeys(e.memory_id for e in done if e.memory_id)), skipped)
 
 
 def _undo(store: Store, entry: JournalEntry, now: int) -> str | None:

@@ -53,8 +53,10 @@ def tidy(
         show_json({**asdict(done), "actions": [_plain(action) for action in done.actions]})
         return
     _show_actions(done.actions)
-    if done.dry_run:
-        show(styled(f"{len(done.actions)} to do; --apply does it" if done.actions else "nothing to do", "green"))
+    if not done.actions:
+        show(styled("nothing to do", "green"))
+    elif done.dry_run:
+        show(styled(f"{len(done.actions)} to do; --apply does it", "green"))
     else:
         show(styled(f"{len(done.actions)} done", "green") + styled(f"; undo with: recollect undo {done.batch}", "dim"))
 
