@@ -310,9 +310,10 @@ def test_an_empty_store_and_one_without_vectors(store: SqliteStore) -> None:
     assert reflect(store, LATER).themes == ()
 
 
-def test_promotion_is_noted_journalled_and_undone(tmp_path: Path) -> None:
+@pytest.mark.parametrize("embedder", [ToyEmbedder(), None], ids=["with vectors", "without"])
+def test_promotion_is_noted_journalled_and_undone(tmp_path: Path, embedder: ToyEmbedder | None) -> None:
     clock = FixedClock("2026-05-08")
-    with recollect.open(tmp_path / "m.db", embedder=ToyEmbedder(), reranker=None, clock=clock) as memory:
+    with recollect.open(tmp_path / "m.db", embedder=embedder, reranker=None, clock=clock) as memory:
         ids = [record.id for record in memory.remember_many([f"note number {n} about thing{n}" for n in range(40)])]
         clock.advance(40 * DAY)
         for _ in range(10):

@@ -1,4 +1,4 @@
-"""What a consolidation looks at: every memory that can be found, has a vector, and speaks for itself."""
+"""What a consolidation looks at: every memory that can be found and speaks for itself."""
 
 import json
 from collections import Counter
@@ -24,8 +24,9 @@ class Observations:
     A memory that only repeats another one speaks through it, as a corroboration, and is no observation of its own.
     """
 
+    speaking: Mapping[str, Record]  # with or without a vector
     ids: tuple[str, ...]
-    records: Mapping[str, Record]
+    records: Mapping[str, Record]  # those with a vector: only these can be linked
     matrix: Vector
     corroborations: Counter[str]
     links: Mapping[str, Edge]  # by the memory they start from
@@ -42,12 +43,14 @@ def observe(store: Store, now: int) -> Observations:
             nearest.append(edge)
         elif edge.kind == CORROBORATES:
             repeated.append(edge)
-    found = {r.id: r for r in pages(store, Filter(now=now, without_kinds=(REFLECTION,))) if r.embedded}
+    found = {r.id: r for r in pages(store, Filter(now=now, without_kinds=(REFLECTION,)))}
     repeating = {edge.from_id for edge in repeated if edge.to_id in found}
-    records = {id: found[id] for id in sorted(found) if id not in repeating}
+    speaking = {id: found[id] for id in sorted(found) if id not in repeating}
+    records = {id: record for id, record in speaking.items() if record.embedded}
     ids, matrix = _vectors(store, list(records))
     there = set(ids)
     return Observations(
+        speaking=speaking,
         ids=ids,
         records=records,
         matrix=matrix,

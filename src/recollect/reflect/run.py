@@ -49,7 +49,7 @@ class _Run:
 
     def promote(self, seen: Observations) -> list[str]:
         """Raises the best to P1; what another process raised meanwhile counts as done."""
-        chosen = promotion.promotions(seen.records.values(), seen.corroborations, self.now, self.settings)
+        chosen = promotion.promotions(seen.speaking.values(), seen.corroborations, self.now, self.settings)
         if self.dry or not chosen:
             return chosen
         with self.store.transaction():
