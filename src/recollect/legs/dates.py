@@ -13,7 +13,10 @@ from recollect.stores.base import Store
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Dates:
-    """Nearest to the middle of the window first; skipped when the query names no time, or one that most memories share."""
+    """Nearest to the middle of the window first, by distance in tolerances.
+
+    Skipped when the query names no time, or one that most memories share.
+    """
 
     name: ClassVar[str] = "dates"
     fills: ClassVar[bool] = False
@@ -27,11 +30,10 @@ class Dates:
             return Run(self.name, skipped="the query names no time")
         everything = spoken(query.filter)  # a reflection has no date of its own
         window = within(everything, anchor)
-        dated = store.recent(window, self.limit)
-        if len(dated) == self.limit and store.count(window) * 2 > store.count(everything):
+        near = store.dated(anchor.centre_us, window, self.limit)
+        if len(near) == self.limit and store.count(window) * 2 > store.count(everything):
             return Run(self.name, skipped="most memories are of the time the query names")
-        near = [Scored(hit.id, -abs(hit.score - anchor.centre_us) / max(anchor.tolerance_us, 1)) for hit in dated]
-        return Run(self.name, tuple(sorted(near, key=lambda hit: (-hit.score, hit.id))))
+        return Run(self.name, tuple(Scored(hit.id, hit.score / max(anchor.tolerance_us, 1)) for hit in near))
 
 
 def within(filter: Filter, anchor: Anchor) -> Filter:

@@ -46,12 +46,11 @@ class GraphWalk:
         return _best(worth)
 
     def _step(self, frontier: dict[str, float], query: Query, store: Store) -> dict[str, float]:
-        edges = store.edges(list(frontier), query.filter, self.max_neighbours, self.sequence)
+        edges = store.edges(list(frontier), query.filter, self.max_neighbours, self.sequence, without=self.without)
         return _best(
             (edge.other(id), frontier[id] * edge.weight * self.decay)
             for id, its_edges in edges.items()
             for edge in its_edges
-            if edge.kind not in self.without
         )
 
 

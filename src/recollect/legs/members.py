@@ -32,8 +32,8 @@ class Members:
         if not strong:
             return Run(self.name, skipped="there is no theme to start from")
         found = {hit.id for run in earlier for hit in run.hits}
-        edges = store.edges(strong, query.filter, PUBLISHED.largest, sequence=False)
-        reached = {e.to_id for id, its in edges.items() for e in its if e.kind == CONSOLIDATED and e.from_id == id}
+        edges = store.edges(strong, query.filter, PUBLISHED.largest, kinds=(CONSOLIDATED,))
+        reached = {edge.to_id for id, its_edges in edges.items() for edge in its_edges if edge.from_id == id}
         unseen = sorted(reached - found)
         if not unseen:
             return Run(self.name)

@@ -165,12 +165,21 @@ class Store(Protocol):
         ...
 
     def unlink(self, from_id: str, to_id: str, kind: str | None = None) -> int: ...
-    def edges(self, ids: Sequence[str], filter: Filter, limit_each: int, sequence: bool = True) -> dict[str, Edges]:
+    def edges(
+        self,
+        ids: Sequence[str],
+        filter: Filter,
+        limit_each: int,
+        sequence: bool = True,
+        *,
+        kinds: Sequence[str] = (),
+        without: Sequence[str] = (),
+    ) -> dict[str, Edges]:
         """Per memory its edges in both directions, strongest first, then by the other end's id.
 
         Only edges valid at `filter.as_of` (else `filter.now`) whose other end passes `filter` (without `filter.ids`). With
         `sequence`, thread neighbours come as edges of kind `next` and weight 1, derived from thread and position, so they
-        never drift.
+        never drift. Only edges of `kinds`, if any are named, and of none in `without`, count towards the limit.
         """
         ...
 
@@ -207,6 +216,10 @@ class Store(Protocol):
 
     def recent(self, filter: Filter, limit: int) -> Scores:
         """Newest by date (valid_from, else created_at); the score is that date in microseconds."""
+        ...
+
+    def dated(self, moment: int, filter: Filter, limit: int) -> Scores:
+        """Nearest by date to a moment, on either side of it; the score is minus the distance in microseconds."""
         ...
 
     # -- vectors

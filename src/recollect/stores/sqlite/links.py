@@ -3,7 +3,7 @@
 import json
 import math
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import apsw
 
@@ -11,7 +11,7 @@ from recollect.drafts import check_interval, check_name
 from recollect.errors import InvalidInput
 from recollect.model import SEQUENCE, Edge, Filter
 from recollect.stores.sqlite import counters
-from recollect.stores.sqlite.filters import clause
+from recollect.stores.sqlite.filters import Clause, clause
 from recollect.stores.sqlite.rows import listed
 from recollect.stores.sqlite.writing import require
 
@@ -56,17 +56,42 @@ def unlink(connection: apsw.Connection, from_id: str, to_id: str, kind: str | No
     return gone
 
 
+@dataclass(frozen=True, slots=True)
+class Kinds:
+    """Which kinds of edges are wanted: those of `only`, or all if it is empty, and none of `without`."""
+
+    only: tuple[str, ...] = ()
+    without: tuple[str, ...] = ()
+
+    @property
+    def sequence(self) -> bool:
+        return SEQUENCE not in self.without and (not self.only or SEQUENCE in self.only)
+
+    @property
+    def stored(self) -> bool:
+        """Whether a stored edge can be among them; thread order is not stored."""
+        return set(self.only) != {SEQUENCE}
+
+    def clause(self) -> Clause:
+        """The condition on an edge `e`."""
+        terms = [
+            (f"e.kind {operator} (SELECT value FROM json_each(?))", listed(kinds))
+            for operator, kinds in (("IN", self.only), ("NOT IN", self.without))
+            if kinds
+        ]
+        return Clause("".join(f" AND {sql}" for sql, _ in terms), tuple(kinds for _, kinds in terms))
+
+
 def around(
-    connection: apsw.Connection, ids: Sequence[str], filter: Filter, limit_each: int, sequence: bool
+    connection: apsw.Connection, ids: Sequence[str], filter: Filter, limit_each: int, kinds: Kinds
 ) -> dict[str, list[Edge]]:
     """Per memory its edges in both directions, strongest first, then by the other end's id."""
     others = replace(filter, ids=None)
     found: dict[str, list[Edge]] = {id: [] for id in ids}
-    for id, edge in _stored(connection, ids, others):
+    for id, edge in _stored(connection, ids, others, kinds) if kinds.stored else ():
         found[id].append(edge)
-    if sequence:
-        for id, edge in _in_thread(connection, ids, others):
-            found[id].append(edge)
+    for id, edge in _in_thread(connection, ids, others) if kinds.sequence else ():
+        found[id].append(edge)
     return {id: sorted(edges, key=lambda e: _strength(e, id))[:limit_each] for id, edges in found.items() if edges}
 
 
@@ -74,11 +99,13 @@ def _strength(edge: Edge, id: str) -> tuple[float, str, str, bool]:
     return -edge.weight, edge.other(id), edge.kind, edge.from_id != id
 
 
-def _stored(connection: apsw.Connection, ids: Sequence[str], filter: Filter) -> list[tuple[str, Edge]]:
-    passing = clause(filter)
+def _stored(connection: apsw.Connection, ids: Sequence[str], filter: Filter, kinds: Kinds) -> list[tuple[str, Edge]]:
+    passing, of_kind = clause(filter), kinds.clause()
     when = filter.now if filter.as_of is None else filter.as_of
     known = "" if filter.known_at is None else " AND e.created_at <= ?"
-    valid = f"(e.valid_from IS NULL OR e.valid_from <= ?) AND (e.valid_to IS NULL OR e.valid_to > ?){known}"
+    valid = (
+        f"(e.valid_from IS NULL OR e.valid_from <= ?) AND (e.valid_to IS NULL OR e.valid_to > ?){known}{of_kind.sql}"
+    )
     half = (
         "SELECT j.value, {columns} FROM json_each(?) j CROSS JOIN edges e ON e.{near} = j.value "
         "JOIN memories m ON m.id = e.{far} WHERE {valid} AND {passing}"
@@ -88,7 +115,7 @@ def _stored(connection: apsw.Connection, ids: Sequence[str], filter: Filter) -> 
         for near, far in (("from_id", "to_id"), ("to_id", "from_id"))
     )
     moments = (when, when) if filter.known_at is None else (when, when, filter.known_at)
-    bindings = (listed(ids), *moments, *passing.bindings)
+    bindings = (listed(ids), *moments, *of_kind.bindings, *passing.bindings)
     return [(row[0], _edge(row[1:])) for row in connection.execute(sql, bindings * 2)]
 
 

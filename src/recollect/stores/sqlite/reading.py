@@ -51,6 +51,19 @@ def recent(connection: apsw.Connection, filter: Filter, limit: int) -> list[Scor
     return [Scored(id, float(date)) for id, date in connection.execute(sql, (*passing.bindings, limit))]
 
 
+def dated(connection: apsw.Connection, moment: int, filter: Filter, limit: int) -> list[Scored]:
+    """The nearest by date to a moment; ties by id. Each side is walked along the index, and only as far as needed."""
+    passing: Clause = clause(filter)
+    sides = (("<=", "m.date DESC, m.id"), (">", "m.date, m.id"))
+    sql = " UNION ALL ".join(
+        f"SELECT * FROM (SELECT m.id, m.date FROM memories m WHERE {passing.sql} AND m.date {side} ? ORDER BY {order} LIMIT ?)"
+        for side, order in sides
+    )
+    found = connection.execute(sql, (*passing.bindings, moment, limit) * 2)
+    near = [Scored(id, float(-abs(date - moment))) for id, date in found]
+    return sorted(near, key=lambda hit: (-hit.score, hit.id))[:limit]
+
+
 def history(connection: apsw.Connection, id: str) -> list[Record]:
     """Every version, the present one last."""
     return select(connection, "WHERE m.id = ? ORDER BY m.retired_at IS NULL, m.recorded_at, m.seq", (id,))

@@ -10,7 +10,7 @@ import apsw
 
 from recollect.drafts import validate
 from recollect.ids import Entropy, IdSource
-from recollect.model import Draft, Edge, Filter, Record, Vector
+from recollect.model import SEQUENCE, Draft, Edge, Filter, Record, Vector
 from recollect.query.keywords import KeywordQuery
 from recollect.stores.base import (
     Counts,
@@ -192,9 +192,19 @@ class SqliteStore:
         with self._connections.write() as connection:
             return links.unlink(connection, from_id, to_id, kind)
 
-    def edges(self, ids: Sequence[str], filter: Filter, limit_each: int, sequence: bool = True) -> dict[str, Edges]:
+    def edges(
+        self,
+        ids: Sequence[str],
+        filter: Filter,
+        limit_each: int,
+        sequence: bool = True,
+        *,
+        kinds: Sequence[str] = (),
+        without: Sequence[str] = (),
+    ) -> dict[str, Edges]:
+        wanted = links.Kinds(tuple(kinds), tuple(without) if sequence else (*without, SEQUENCE))
         with self._connections.read() as connection:
-            return links.around(connection, ids, filter, limit_each, sequence)
+            return links.around(connection, ids, filter, limit_each, wanted)
 
     def between(self, pairs: Sequence[tuple[str, str]], filter: Filter, most: int) -> Counts:
         with self._connections.read() as connection:
@@ -265,6 +275,10 @@ class SqliteStore:
     def recent(self, filter: Filter, limit: int) -> Scores:
         with self._connections.read() as connection:
             return reading.recent(connection, filter, limit)
+
+    def dated(self, moment: int, filter: Filter, limit: int) -> Scores:
+        with self._connections.read() as connection:
+            return reading.dated(connection, moment, filter, limit)
 
     def _matrix_view(self, connection: apsw.Connection) -> View:
         # What a transaction has not committed must not reach the mirror: it may yet be undone.

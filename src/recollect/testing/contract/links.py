@@ -30,6 +30,27 @@ class LinkLaws:
         assert _ends(store, b.id) == [("a", "k", 0.5)]
         assert set(store.edges([a.id, b.id, "nobody"], Filter(now=NOW), 5)) == {a.id, b.id}
 
+    def test_kinds_are_chosen_before_the_limit(self, store: Store) -> None:
+        hub, weak, before, after = put(store, "hub", "weak", "before", "after")
+        many = put(store, *[f"near {n}" for n in range(12)])
+        store.link([Edge(from_id=near.id, to_id=hub.id, kind="nearest", weight=0.9) for near in many], NOW)
+        store.link([Edge(from_id=hub.id, to_id=weak.id, weight=0.1)], NOW)
+        for position, record in enumerate((before, hub, after)):
+            store.update(record.id, {"thread": "t", "position": position}, NOW)
+
+        def ends(limit: int, sequence: bool = True, **chosen: Sequence[str]) -> set[str]:
+            edges = store.edges([hub.id], Filter(now=NOW), limit, sequence, **chosen).get(hub.id, [])
+            return {edge.other(hub.id) for edge in edges}
+
+        assert ends(1, sequence=False, without=["nearest"]) == {weak.id}
+        assert ends(1, without=["nearest", "next"]) == {weak.id}
+        assert ends(1, kinds=["related"]) == {weak.id}
+        assert ends(2, kinds=["next"]) == {before.id, after.id}
+        assert ends(3, kinds=["next", "related"]) == {before.id, after.id, weak.id}
+        assert ends(99, kinds=["next"], sequence=False) == ends(99, kinds=["nobody"]) == set()
+        assert ends(99, kinds=["nearest", "related"], without=["nearest"]) == {weak.id}
+        assert len(ends(99)) == 15
+
     def test_the_same_link_again_replaces_its_weight(self, store: Store) -> None:
         a, b = put(store, "a", "b")
         store.link([Edge(from_id=a.id, to_id=b.id, weight=0.2), Edge(from_id=a.id, to_id=b.id, kind="other")], NOW)

@@ -137,6 +137,19 @@ class SearchLaws:
         assert [(hit.id, hit.score) for hit in found] == [(new.id, float(NOW - DAY)), (old.id, float(NOW - 9 * DAY))]
         assert ids(store.recent(Filter(now=NOW), 1)) == [new.id]
 
+    def test_dated_goes_by_distance_on_either_side(self, store: Store) -> None:
+        days = {day: put_one(store, f"day {day}", created_at=NOW + day * DAY).id for day in (-9, -3, -1, 0, 2, 5, 6)}
+        happened = put_one(store, "written late", valid_from=NOW + 4 * DAY, created_at=NOW + 40 * DAY).id
+        asked = NOW + 3 * DAY
+        found = store.dated(asked, Filter(now=NOW), 5)
+        assert ids(found) == [*sorted([days[2], happened]), days[5], *sorted([days[0], days[6]])]
+        assert [hit.score for hit in found] == [float(-away * DAY) for away in (1, 1, 2, 3, 3)]
+        assert ids(store.dated(asked, Filter(now=NOW, until=asked), 2)) == [days[2], days[0]]
+        assert ids(store.dated(asked, Filter(now=NOW, since=asked), 2)) == [happened, days[5]]
+        assert ids(store.dated(NOW - 99 * DAY, Filter(now=NOW), 2)) == [days[-9], days[-3]]
+        assert len(store.dated(asked, Filter(now=NOW), 99)) == 8
+        assert store.dated(asked, Filter(now=NOW), 0) == []
+
     @pytest.mark.parametrize(("fields", "asked"), FILTERS.values(), ids=FILTERS)
     def test_every_search_obeys_every_filter(self, store: Store, fields: dict[str, Any], asked: dict[str, Any]) -> None:
         wanted = put_one(store, "a word to find", **fields)

@@ -47,5 +47,6 @@ def found_everywhere(store: Store, text: str, filter: Filter) -> dict[str, set[s
         "keywords": set(ids(by_keyword(store, text, filter, 1000))),
         "vectors": set(ids(by_vector(store, text, filter, 1000))),
         "recent": set(ids(store.recent(filter, 1000))),
+        "dated": set(ids(store.dated(NOW, filter, 1000))),
         "list": set(ids(store.list(filter, 1000))),
     }
