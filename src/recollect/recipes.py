@@ -6,7 +6,7 @@ The named ones stand in `cookbook.py`; `recipe_files.py` reads and writes them a
 import hashlib
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, is_dataclass
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -16,8 +16,10 @@ from recollect.fusion import FUSIONS, Convex, Fusion
 from recollect.legs import LEGS, Leg
 from recollect.model import Floats
 from recollect.query.parse import Parsing
+from recollect.ranges import at_least, finite, one_of
 from recollect.selection import Selection
 from recollect.signals import SIGNALS, Signal
+from recollect.signals.temporal import Temporal
 
 How = Literal["add", "multiply", "blend", "replace"]
 
@@ -39,6 +41,7 @@ class Term:
     """How a signal's value v enters the score s.
 
     add: s + weight · v; multiply: s · (base + weight · v); blend: (1 − weight) · s + weight · v; replace: v.
+    A time boost of 0 or less is none: the scores stay as they are.
     """
 
     signal: Signal
@@ -48,6 +51,11 @@ class Term:
 
     def __post_init__(self) -> None:
         _check_how(self.how, self.signal.name)
+        finite(self.weight, f"signals.{self.signal.name}.weight")
+        finite(self.base, f"signals.{self.signal.name}.base")
+        if isinstance(self.signal, Temporal) and self.weight <= 0 and self.how != "replace":
+            object.__setattr__(self, "weight", 0.0)
+            object.__setattr__(self, "base", 1.0 if self.how == "multiply" else self.base)
 
     @property
     def formula(self) -> str:
@@ -79,9 +87,9 @@ class Rerank:
 
     def __post_init__(self) -> None:
         _check_how(self.how, "reranker")
-        if self.scale not in SCALES:
-            hint = did_you_mean(self.scale, SCALES)
-            raise RecipeError(f"reranker: unknown scale {self.scale!r}; known: {', '.join(SCALES)}.{hint}")
+        one_of(SCALES, self.scale, "reranker.scale")
+        at_least(1, self.top, "reranker.top", "Write reranker = false to leave the cross-encoder out")
+        at_least(1, self.max_chars, "reranker.max_chars")
 
     @property
     def formula(self) -> str:
@@ -114,6 +122,16 @@ class Recipe:
     parsing: Parsing = field(default_factory=Parsing)
     about: str = ""
 
+    def __post_init__(self) -> None:
+        _coerced(self.redistribute, bool, "redistribute")
+        _coerced(self.fill, bool, "fill")
+        if self.relevance is not None:
+            at_least(0, self.relevance, "relevance", "Write relevance = false to keep the scores as fused")
+        for where, part in _settings(self):
+            _check_types(part, where)
+        for leg in getattr(self.fusion, "raw_legs", ()):
+            one_of({**LEGS, **{own.name: own for own in self.legs}}, leg, "leg in fusion.raw_legs:")
+
     @property
     def fingerprint(self) -> str:
         """Sixteen hex digits of everything that can change a ranking."""
@@ -126,6 +144,10 @@ class Recipe:
         `recipe.with_(legs={"keyword": {"weight": 0.7}}, signals={"quality": False}, selection={"limit": 5})`; False removes a part.
         """
         return from_dict(merged(to_dict(self), changes))
+
+
+_IN_EVERY_RECIPE = ("fusion", "selection", "parsing")
+_WRITTEN = {int: "int", bool: "true or false, without quotes", str: "str"}
 
 
 def _check_how(how: str, whose: str) -> None:
@@ -169,35 +191,49 @@ def from_dict(data: Mapping[str, Any]) -> Recipe:
     legs = tuple(_build(_row(LEGS, "leg", name), part, f"legs.{name}") for name, part in _parts(data, "legs"))
     if not legs:
         raise RecipeError("a recipe needs at least one leg: " + ", ".join(LEGS))
-    relevance = data.get("relevance")
+    relevance, reranker = data.get("relevance"), data.get("reranker")
     return Recipe(
-        name=str(data.get("name", "unnamed")),
-        about=str(data.get("about", "")),
+        name=_coerced(data.get("name", "unnamed"), str, "name"),
+        about=_coerced(data.get("about", ""), str, "about"),
         legs=legs,
         fusion=_fusion(data.get("fusion", {})),
-        relevance=None if relevance is None or relevance is False else _number(relevance, "relevance"),
-        redistribute=bool(data.get("redistribute", False)),
-        fill=bool(data.get("fill", False)),
+        relevance=None if relevance is None or relevance is False else finite(relevance, "relevance"),
+        redistribute=data.get("redistribute", False),
+        fill=data.get("fill", False),
         signals=tuple(_term(name, part) for name, part in _parts(data, "signals")),
-        reranker=_build(Rerank, data["reranker"], "reranker") if data.get("reranker") else None,
+        reranker=None if reranker is None or reranker is False else _build(Rerank, reranker, "reranker"),
         selection=_build(Selection, data.get("selection", {}), "selection"),
         parsing=_build(Parsing, data.get("parsing", {}), "parsing"),
     )
 
 
 def merged(base: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
-    """Nested data with changes laid over; False or None removes a table."""
+    """Nested data with changes laid over; False or None removes a table, but for those that every recipe has."""
     result = dict(base)
     for key, change in changes.items():
         if isinstance(change, Mapping) and isinstance(result.get(key), Mapping):
             old = result[key]
             fresh = key == "fusion" and change.get("name", old.get("name")) != old.get("name")
             result[key] = dict(change) if fresh else merged(old, change)
-        elif change is None or (change is False and isinstance(result.get(key), Mapping)):
+        elif key not in _IN_EVERY_RECIPE and (
+            change is None or (change is False and isinstance(result.get(key), Mapping))
+        ):
             result.pop(key, None)
         else:
             result[key] = change
     return result
+
+
+def _settings(recipe: Recipe) -> list[tuple[str, Any]]:
+    """Every part with its place in the TOML file."""
+    return [
+        *((f"legs.{leg.name}", leg) for leg in recipe.legs),
+        ("fusion", recipe.fusion),
+        *((f"signals.{term.signal.name}", term.signal) for term in recipe.signals),
+        ("reranker", recipe.reranker),
+        ("selection", recipe.selection),
+        ("parsing", recipe.parsing),
+    ]
 
 
 def _parameters(part: Any) -> dict[str, Any]:
@@ -222,7 +258,7 @@ def _fusion(part: Any) -> Fusion:
     if isinstance(part, str):
         part = {"name": part}
     if not isinstance(part, Mapping):
-        raise RecipeError(f"fusion must be a table with a name; got {part!r}")
+        raise RecipeError(f"fusion must be a name or a table with one; got {part!r}. Leave it out to keep it as it is")
     parameters = {key: value for key, value in part.items() if key != "name"}
     fusion: Fusion = _build(_row(FUSIONS, "fusion", str(part.get("name", "convex"))), parameters, "fusion")
     return fusion
@@ -245,7 +281,8 @@ def _build(kind: Any, parameters: Any, where: str, also: tuple[str, ...] = ()) -
 
 def _check_table(part: Any, where: str) -> None:
     if not isinstance(part, Mapping):
-        raise RecipeError(f"{where} must be a table of settings; got {part!r}")
+        remedy = "Leave it out to keep it as it is" if where in _IN_EVERY_RECIPE else f"{where} = false removes it"
+        raise RecipeError(f"{where} must be a table of settings; got {part!r}. {remedy}")
 
 
 def _check_keys(data: Mapping[str, Any], known: list[str], where: str) -> None:
@@ -254,16 +291,25 @@ def _check_keys(data: Mapping[str, Any], known: list[str], where: str) -> None:
             raise RecipeError(f"unknown key {key!r} in {where}; known: {', '.join(known)}.{did_you_mean(key, known)}")
 
 
+def _check_types(part: Any, where: str) -> None:
+    """Parts made in Python are held to what TOML is held to; types of its own a foreign part may have."""
+    for each in fields(part) if is_dataclass(part) else ():
+        value, place = getattr(part, each.name), f"{where}.{each.name}"
+        _coerced(value, each.type, place)
+        if isinstance(value, list):
+            raise RecipeError(f"{place} must be a tuple, for a recipe never changes; got {value!r}")
+
+
 def _coerced(value: Any, kind: Any, where: str) -> Any:
     """Checks a value against the annotated type of its field, turning whole numbers and lists into floats and tuples."""
     if kind is float:
-        return _number(value, where)
+        return finite(value, where)
     if kind in (int, bool, str) and (not isinstance(value, kind) or (kind is int and isinstance(value, bool))):
-        raise RecipeError(f"{where} must be {kind.__name__}; got {value!r}")
+        raise RecipeError(f"{where} must be {_WRITTEN[kind]}; got {value!r}")
+    if kind == tuple[str, ...] and not _are_names(value):
+        raise RecipeError(f'{where} must be a list of names, as in ["one", "two"]; got {value!r}')
     return tuple(value) if isinstance(value, list) else value
 
 
-def _number(value: Any, where: str) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float) or value != value or abs(value) == float("inf"):
-        raise RecipeError(f"{where} must be a finite number; got {value!r}")
-    return float(value)
+def _are_names(value: Any) -> bool:
+    return isinstance(value, list | tuple) and all(isinstance(one, str) for one in value)

@@ -1,16 +1,24 @@
 """Recipes are values: readable, changeable, written to TOML and read back, and strict about names."""
 
+import tomllib
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
+from engine_fixtures import memory
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.cookbook import DEFAULT, ENGRAVA, MEMINI, RECIPES, named
+from recollect.cookbook import DEFAULT, ENGRAVA, GORAG, MEMINI, RECIPES, named
 from recollect.errors import RecipeError
-from recollect.recipe_files import dumps, load, resolve
-from recollect.recipes import from_dict, to_dict
+from recollect.fusion import CombMnz, CombSum, Rrf, Weighted
+from recollect.legs import GraphWalk, Keyword
+from recollect.recipe_files import dumps, from_data, load, resolve
+from recollect.recipes import Recipe, Rerank, Term, from_dict, to_dict
 from recollect.selection import Selection
+from recollect.signals.recency import Recency
+from recollect.signals.temporal import Temporal
 
 
 @pytest.mark.parametrize("name", sorted(RECIPES))
@@ -110,3 +118,125 @@ def test_a_selection_out_of_range_is_refused(setting: dict[str, float], message:
 def test_a_selection_may_have_no_cap_and_no_budget() -> None:
     assert Selection(limit=0, max_tokens=0).limit == 0
     assert Selection(limit=-1, diversity=1.0, reflection_share=0.0, diversity_pool=0).limit == -1
+
+
+# Every line would once have been taken for something else, or have failed only when somebody asked.
+WRONG_LINES = [
+    ('redistribute = "no"', "redistribute must be true or false, without quotes; got 'no'"),
+    ('fill = "false"', "fill must be true or false, without quotes; got 'false'"),
+    ("fill = 1", "fill must be true or false, without quotes; got 1"),
+    ("name = 5", "name must be str; got 5"),
+    ("reranker = 0", r"reranker must be a table of settings; got 0\. reranker = false removes it"),
+    ('reranker = ""', "reranker must be a table of settings; got ''"),
+    ("reranker = true", "reranker must be a table of settings; got True"),
+    ("reranker.top = -1", r"reranker\.top must be at least 1; got -1\. Write reranker = false"),
+    ("reranker.max_chars = 0", r"reranker\.max_chars must be at least 1; got 0"),
+    ('reranker.scale = "logits"', r"unknown reranker\.scale 'logits'.*Did you mean 'logit'"),
+    ('fusion = {name = "combsum", scale = "minmax"}', r"unknown fusion\.scale 'minmax'.*Did you mean 'min-max'"),
+    ('fusion = {name = "weighted", raw_legs = "vector"}', r"fusion\.raw_legs must be a list of names.*got 'vector'"),
+    ('fusion = {name = "weighted", raw_legs = 5}', r"fusion\.raw_legs must be a list of names.*got 5"),
+    ('fusion = {name = "weighted", raw_legs = ["vectr"]}', r"fusion\.raw_legs: 'vectr'.*Did you mean 'vector'"),
+    ('fusion = {name = "rrf", k = 1, first_rank = -1}', r"fusion\.first_rank must be at least 0; got -1"),
+    ('legs.graph.without = "nearest"', r"legs\.graph\.without must be a list of names.*got 'nearest'"),
+    ("legs.graph.without = [1, 2]", r"legs\.graph\.without must be a list of names.*got \[1, 2\]"),
+    ("signals.recency.half_life_days = 0", r"signals\.recency\.half_life_days must be more than 0; got 0"),
+    ("signals.recency.half_life_cycles = -7", r"signals\.recency\.half_life_cycles must be more than 0; got -7"),
+    ("signals.neighbours.steps = -1", r"signals\.neighbours\.steps must be at least 0; got -1"),
+    ("signals.graph.max_neighbours = -1", r"signals\.graph\.max_neighbours must be at least 0; got -1"),
+    ("signals.reflection.boost = -1", r"signals\.reflection\.boost must be at least 0; got -1"),
+    ("signals.tags.step = -1", r"signals\.tags\.step must be at least 0; got -1"),
+    ("relevance = -1", r"relevance must be at least 0; got -1\.0\. Write relevance = false"),
+    ("selection.diversity = 5", r"selection\.diversity must lie between 0 and 1; got 5"),
+    ("fusion = false", r"fusion must be a name or a table with one; got False\. Leave it out"),
+    ("selection = false", r"selection must be a table of settings; got False\. Leave it out"),
+    ("parsing = false", r"parsing must be a table of settings; got False\. Leave it out"),
+]
+
+
+@pytest.mark.parametrize(("line", "message"), WRONG_LINES, ids=[line for line, _ in WRONG_LINES])
+def test_a_wrong_value_is_refused_when_the_file_is_read(line: str, message: str) -> None:
+    with pytest.raises(RecipeError, match=message):
+        from_data(tomllib.loads(f'extends = "gorag"\n{line}'), "mine")
+
+
+def _with(**parts: Any) -> Recipe:
+    return Recipe(**{"name": "mine", "legs": (Keyword(),), **parts})
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: _with(redistribute="no"), "redistribute must be true or false"),
+        (lambda: _with(relevance=-1), "relevance must be at least 0"),
+        (lambda: _with(relevance=float("nan")), "relevance must be a finite number"),
+        (lambda: _with(fusion=Weighted(raw_legs=("vectr",))), "Did you mean 'vector'"),
+        (lambda: _with(fusion=Weighted(raw_legs="vector")), "must be a list of names"),
+        (lambda: _with(fusion=Weighted(raw_legs=["vector"])), "must be a tuple, for a recipe never changes"),
+        (lambda: _with(legs=(GraphWalk(without="nearest"),)), r"legs\.graph\.without must be a list of names"),
+        (lambda: _with(legs=(Keyword(weight="1"),)), r"legs\.keyword\.weight must be a finite number; got '1'"),
+        (lambda: CombSum(scale="minmax"), "Did you mean 'min-max'"),
+        (lambda: CombMnz(scale="minmax"), "Did you mean 'min-max'"),
+        (lambda: Rrf(first_rank=-1), "must be at least 0"),
+        (lambda: Recency(half_life_days=0), "must be more than 0"),
+        (lambda: Rerank(top=0), "must be at least 1"),
+        (lambda: Term(signal=Recency(), weight="much"), r"signals\.recency\.weight must be a finite number"),
+    ],
+)
+def test_python_is_held_to_what_toml_is_held_to(make: Callable[[], object], message: str) -> None:
+    with pytest.raises(RecipeError, match=message):
+        make()
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        'fusion = {name = "rrf", k = 0}',
+        'fusion = {name = "rrf", k = -3, cut = -1}',
+        'fusion = {name = "weighted", raw_legs = []}',
+        'fusion = "isr"',
+        "selection.limit = 0",
+        "selection.max_tokens = 0",
+        "relevance = 0",
+        "relevance = false",
+        "legs.keyword.weight = 0",
+        "legs.graph.without = []",
+        'signals.quality = {how = "add", weight = 0}',
+        "signals.neighbours.steps = 0",
+        "reranker = {weight = 0, budget_ms = 0}",
+        "reranker = false",
+    ],
+)
+def test_what_has_a_meaning_is_accepted(line: str) -> None:
+    mine = from_data(tomllib.loads(f'extends = "gorag"\n{line}'), "mine")
+    assert from_dict(to_dict(mine)) == mine
+
+
+def test_an_empty_reranker_table_is_the_reranker_as_it_comes() -> None:
+    assert from_data(tomllib.loads('extends = "default"\n[reranker]'), "mine").reranker == Rerank()
+    assert from_data(tomllib.loads('extends = "precise"\nreranker = false'), "mine").reranker is None
+
+
+@pytest.mark.parametrize(
+    "term",
+    [
+        {"how": "add", "weight": -0.4},
+        {"how": "add", "weight": 0.0},
+        {"how": "multiply", "base": 1.0, "weight": -0.4},
+        {"how": "multiply", "weight": 0.0},
+        {"how": "blend", "weight": -1.0},
+    ],
+)
+def test_a_time_boost_of_zero_or_less_is_exactly_no_boost(term: dict[str, Any]) -> None:
+    plain = GORAG.with_(parsing={"time": "english"})
+    with memory() as m:
+        m.remember("red apple", id="old", created_at="2025-05-08")
+        m.remember("red apple pie", id="new", created_at="2026-05-07")
+        expected = [(hit.id, hit.score) for hit in m.recall("red apple yesterday", recipe=plain)]
+        found = m.recall("red apple yesterday", recipe=plain.with_(signals={"temporal": term}))
+        assert [(hit.id, hit.score) for hit in found] == expected
+        assert "temporal" not in found.trace.backends_used
+
+
+def test_a_time_boost_above_zero_keeps_its_numbers() -> None:
+    term = Term(signal=Temporal(), how="multiply", base=0.5, weight=0.8)
+    assert (term.base, term.weight) == (0.5, 0.8)

@@ -185,6 +185,14 @@ class TestKnobs:
         knob = Knob(("half_life",), 10.0, 1.0, 100.0, "log")
         assert knob.near(10.0, 0.5) == [1.0, 100.0]
 
+    def test_what_cannot_be_zero_is_never_tried_at_zero(self):
+        """A half-life of half a day is searched from a sixteenth of a day up, not from 0."""
+        term = {"recency": {"how": "add", "half_life_days": 0.5}}
+        knobs = {knob.name: knob for knob in knobs_of(RECIPES["memini"].with_(signals=term))}
+        half_life = knobs["signals.recency.half_life_days"]
+        assert (half_life.low, half_life.high, half_life.scale) == (0.5 / 8, 0.5 * 8, "log")
+        assert knobs["signals.recency.half_life_cycles"].low == 50 / 8
+
     def test_a_weight_beside_another_is_searched_by_its_share(self):
         """Beside .5, a weight of .5 has the share 1/2; with 2 as its bound, shares go to 4/5: a tenth of that is .08."""
         low, high = Knob(("w",), 0.5, 0.0, 2.0, "share", 0.5).near(0.5, 0.1)

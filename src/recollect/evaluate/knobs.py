@@ -6,11 +6,13 @@ and whatever else decides what a leg retrieves stay as they are.
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from random import Random
 from typing import Any, Literal
 
+from recollect.errors import RecipeError
 from recollect.recipes import Recipe, Term, to_dict
+from recollect.signals import Signal
 
 Setting = Mapping[tuple[str, ...], Any]
 
@@ -109,14 +111,28 @@ def _of_term(term: Term) -> list[Knob]:
     for field in fields(term.signal):  # type: ignore[arg-type]
         value = getattr(term.signal, field.name)
         if isinstance(value, float):
-            found.append(_number((*path, field.name), value, 1.0))
+            place = (*path, field.name)
+            found.append(_number(place, value, 1.0) if _may_be_zero(term.signal, field.name) else _factor(place, value))
     return found
 
 
+def _may_be_zero(signal: Signal, name: str) -> bool:
+    try:
+        replace(signal, **{name: 0.0})  # type: ignore[type-var]
+    except RecipeError:
+        return False
+    return True
+
+
+def _factor(path: tuple[str, ...], value: float) -> Knob:
+    """What cannot be 0, such as a half-life, is searched by factors around its own value."""
+    return Knob(path, value, max(1.0, value / 8) if value > 1 else value / 8, value * 8, "log")
+
+
 def _number(path: tuple[str, ...], value: float, usual: float) -> Knob:
-    """From 0 to the usual bound; a value beyond it (a half-life, a cap) is searched by factors, from 1 up."""
+    """From 0 to the usual bound; a value beyond it (a cap) is searched by factors, from 1 up."""
     if value > usual:
-        return Knob(path, value, max(1.0, value / 8), value * 8, "log")
+        return _factor(path, value)
     return Knob(path, value, min(value, 0.0), usual)
 
 

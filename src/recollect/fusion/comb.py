@@ -7,6 +7,7 @@ from typing import ClassVar
 from recollect.fusion.base import Fused, keep, lay_out, weigh
 from recollect.fusion.normalize import NORMALIZERS
 from recollect.model import Run
+from recollect.ranges import one_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -16,6 +17,9 @@ class CombSum:
     name: ClassVar[str] = "combsum"
     scale: str = "min-max"
     cut: int = 0
+
+    def __post_init__(self) -> None:
+        one_of(NORMALIZERS, self.scale, "fusion.scale")
 
     def fuse(self, runs: Sequence[Run], weights: Mapping[str, float]) -> Fused:
         board = lay_out(runs)
@@ -32,6 +36,9 @@ class CombMnz:
     name: ClassVar[str] = "combmnz"
     scale: str = "min-max"
     cut: int = 0
+
+    def __post_init__(self) -> None:
+        one_of(NORMALIZERS, self.scale, "fusion.scale")
 
     def fuse(self, runs: Sequence[Run], weights: Mapping[str, float]) -> Fused:
         board = lay_out(runs)

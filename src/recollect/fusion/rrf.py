@@ -12,6 +12,7 @@ import numpy as np
 
 from recollect.fusion.base import Fused, keep, lay_out, weigh
 from recollect.model import Run
+from recollect.ranges import at_least
 
 FALLBACK_K = 5.0
 
@@ -24,6 +25,9 @@ class Rrf:
     k: float = FALLBACK_K
     first_rank: int = 0
     cut: int = 0
+
+    def __post_init__(self) -> None:
+        at_least(0, self.first_rank, "fusion.first_rank", "Ranks are counted from 0 or from 1")
 
     def fuse(self, runs: Sequence[Run], weights: Mapping[str, float]) -> Fused:
         board = lay_out(runs)

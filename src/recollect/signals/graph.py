@@ -9,6 +9,7 @@ from typing import ClassVar
 import numpy as np
 
 from recollect.model import Floats
+from recollect.ranges import at_least
 from recollect.signals.base import Scene, Skip
 
 
@@ -20,6 +21,10 @@ class Graph:
     needs_places: ClassVar[int] = 0
     decay: float = 0.5
     max_neighbours: int = 5
+
+    def __post_init__(self) -> None:
+        at_least(0, self.decay, "signals.graph.decay")
+        at_least(0, self.max_neighbours, "signals.graph.max_neighbours")
 
     @property
     def needs_links(self) -> int:

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recollect.model import Floats
+from recollect.ranges import at_least
 from recollect.signals.base import Scene, Skip
 
 Walk = tuple[NDArray[np.intp], NDArray[np.intp], Floats]
@@ -25,6 +26,10 @@ class Neighbours:
     decay: float = 0.4
     steps: int = 2
     reply: float = 1.75
+
+    def __post_init__(self) -> None:
+        for name in ("decay", "steps", "reply"):
+            at_least(0, getattr(self, name), f"signals.neighbours.{name}")
 
     @property
     def needs_places(self) -> int:

@@ -7,6 +7,7 @@ import numpy as np
 
 from recollect.clock import DAY
 from recollect.model import Floats
+from recollect.ranges import above
 from recollect.signals.base import Scene, Skip
 
 
@@ -19,6 +20,10 @@ class Recency:
     needs_places: ClassVar[int] = 0
     half_life_days: float = 7.0
     half_life_cycles: float = 50.0
+
+    def __post_init__(self) -> None:
+        for name in ("half_life_days", "half_life_cycles"):
+            above(0, getattr(self, name), f"signals.recency.{name}", "Write signals.recency = false to leave age out")
 
     def values(self, scene: Scene) -> Floats | Skip:
         query = scene.query

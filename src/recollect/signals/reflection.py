@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from recollect.model import REFLECTION, Floats
+from recollect.ranges import at_least
 from recollect.signals.base import Scene, Skip, of_records
 
 
@@ -15,6 +16,9 @@ class Reflection:
     needs_links: ClassVar[int] = 0
     needs_places: ClassVar[int] = 0
     boost: float = 1.0
+
+    def __post_init__(self) -> None:
+        at_least(0, self.boost, "signals.reflection.boost")
 
     def values(self, scene: Scene) -> Floats | Skip:
         kinds = [record.kind == REFLECTION for record in scene.records]

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from recollect.model import Floats
+from recollect.ranges import at_least
 from recollect.signals.base import Scene, Skip, of_records
 
 
@@ -16,6 +17,10 @@ class Tags:
     needs_places: ClassVar[int] = 0
     step: float = 0.15
     cap: float = 1.5
+
+    def __post_init__(self) -> None:
+        at_least(0, self.step, "signals.tags.step")
+        at_least(0, self.cap, "signals.tags.cap")
 
     def values(self, scene: Scene) -> Floats | Skip:
         wanted = {inferred.tag for inferred in scene.query.tags}
