@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from recollect.errors import RecollectError
-from recollect.model import REFLECTION, SEQUENCE, Column, Filter, Record
+from recollect.model import REFLECTION, Column, Filter, Record
 from recollect.query.parse import Query
 from recollect.ranking import Ordered, entering, relevance, reorder_head
 from recollect.recipes import SCALES, Recipe, Rerank
 from recollect.rerankers.base import Reranker
 from recollect.stores.base import Store
+from recollect.threads import Surroundings, surroundings
 
 if TYPE_CHECKING:
     from recollect.pipeline import Engine, Notes
@@ -62,20 +63,18 @@ def passages(records: Sequence[Record], plan: Rerank, filter: Filter, store: Sto
     """What the cross-encoder is shown of each candidate: its text, with its thread neighbours when the recipe asks for them."""
     if plan.context <= 0:
         return [said(record)[: plan.max_chars] for record in records]
-    edges = store.edges([record.id for record in records], filter, 2)
-    before: dict[str, str] = {}
-    after: dict[str, str] = {}
-    for id, its_edges in edges.items():
-        for edge in its_edges:
-            if edge.kind == SEQUENCE:
-                (after if edge.from_id == id else before)[id] = edge.other(id)
-    neighbours = store.get(list({*before.values(), *after.values()}), filter.known_at)
+    around = surroundings([record.id for record in records], plan.context, filter, store)
+    return [in_context(record, around[record.id], plan.max_chars) for record in records]
 
-    def show(record: Record) -> str:
-        around = [neighbours.get(before.get(record.id, "")), record, neighbours.get(after.get(record.id, ""))]
-        return "\n".join(said(one) for one in around if one is not None)[: plan.max_chars]
 
-    return [show(record) for record in records]
+def in_context(record: Record, around: Surroundings, max_chars: int) -> str:
+    """The candidate first of all; what room is left goes to both sides alike, and there to what stands nearest."""
+    text = said(record)[:max_chars]
+    before = "".join(f"{said(one)}\n" for one in around.before)
+    after = "".join(f"\n{said(one)}" for one in around.after)
+    room = max_chars - len(text)
+    ahead = min(len(before), max(room // 2, room - len(after)))
+    return before[len(before) - ahead :] + text + after[: room - ahead]
 
 
 def said(record: Record) -> str:

@@ -1,11 +1,12 @@
-"""Where candidates stand in their threads, as one number line."""
+"""Where candidates stand in their threads: as one number line, and among which others."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from recollect.model import Filter, Record
+from recollect.model import SEQUENCE, Filter, Record
 from recollect.stores.base import Store
 
 FAR = 1_000_000  # between threads, and between memories that are no neighbours
@@ -45,3 +46,32 @@ def _following(records: Sequence[Record]) -> list[tuple[int | None, int]]:
         (before[3] if before is not None and before[0] == after[0] else None, after[3])
         for before, after in zip([None, *threaded], threaded, strict=False)
     ]
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What stands around a memory in its thread, in the thread's order."""
+
+    before: tuple[Record, ...] = ()
+    after: tuple[Record, ...] = ()
+
+
+def surroundings(ids: Sequence[str], steps: int, filter: Filter, store: Store) -> dict[str, Surroundings]:
+    """The nearest `steps` memories on either side of each that pass the filter; one batch a step."""
+    previous: dict[str, str] = {}
+    following: dict[str, str] = {}
+    ends = set(ids)
+    for _ in range(steps):
+        for id, edges in store.edges(sorted(ends), filter, 2, kinds=(SEQUENCE,)).items():
+            for edge in edges:
+                (following if edge.from_id == id else previous)[id] = edge.other(id)
+        ends = {*previous.values(), *following.values()} - {*previous, *following}
+    records = store.get(sorted({*previous.values(), *following.values()}), filter.known_at)
+
+    def walk(id: str, step: Mapping[str, str]) -> list[Record]:
+        path = [id]
+        while len(path) <= steps and path[-1] in step:
+            path.append(step[path[-1]])
+        return [records[one] for one in path[1:] if one in records]
+
+    return {id: Surroundings(tuple(reversed(walk(id, previous))), tuple(walk(id, following))) for id in ids}

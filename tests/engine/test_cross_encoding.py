@@ -1,0 +1,70 @@
+"""The cross-encoder's step: what it is shown, and what becomes of a search when it fails."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from engine_fixtures import START, memory
+
+from recollect.clock import to_us
+from recollect.cross_encoding import passages
+from recollect.memory import Memory
+from recollect.model import Filter
+from recollect.recipes import Rerank
+
+FILTER = Filter(now=to_us(START))
+
+# -- what it is shown --------------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def thread() -> Iterator[Memory]:
+    with memory() as m:
+        for n in range(6):
+            m.remember(f"turn {n}", id=f"t{n}", thread="t")
+        yield m
+
+
+def shown(m: Memory, id: str, **plan: Any) -> str:
+    (passage,) = passages([m.get(id)], Rerank(**plan), FILTER, m.store)
+    return passage
+
+
+def test_without_context_a_candidate_is_shown_alone(thread: Memory) -> None:
+    assert shown(thread, "t2") == "turn 2"
+    assert shown(thread, "t2", max_chars=4) == "turn"
+
+
+def test_context_counts_neighbours_on_each_side(thread: Memory) -> None:
+    assert shown(thread, "t3", context=1) == "turn 2\nturn 3\nturn 4"
+    assert shown(thread, "t3", context=2) == "turn 1\nturn 2\nturn 3\nturn 4\nturn 5"
+    assert shown(thread, "t0", context=2) == "turn 0\nturn 1\nturn 2"
+    assert shown(thread, "t5", context=99) == "\n".join(f"turn {n}" for n in range(6))
+
+
+def test_candidates_that_are_neighbours_each_have_their_own_context(thread: Memory) -> None:
+    together = passages([thread.get(id) for id in ("t1", "t2", "t4")], Rerank(context=1), FILTER, thread.store)
+    assert together == ["turn 0\nturn 1\nturn 2", "turn 1\nturn 2\nturn 3", "turn 3\nturn 4\nturn 5"]
+
+
+def test_links_do_not_push_the_thread_out(thread: Memory) -> None:
+    for n in range(5):
+        thread.remember(f"elsewhere {n}", id=f"a{n}")
+        thread.link("t2", f"a{n}", weight=9.0)
+    assert shown(thread, "t2", context=1) == "turn 1\nturn 2\nturn 3"
+
+
+def test_hidden_turns_are_passed_over(thread: Memory) -> None:
+    thread.archive("t1")
+    assert shown(thread, "t2", context=2) == "turn 0\nturn 2\nturn 3\nturn 4"
+
+
+def test_the_candidate_has_the_room_first_and_its_neighbours_share_the_rest() -> None:
+    with memory() as m:
+        for id, text in (("long", "x" * 2500), ("answer", "the answer is 42"), ("short", "thanks")):
+            m.remember(text, id=id, thread="t")
+        assert shown(m, "answer", context=1) == "x" * (2000 - 16 - 1 - 7) + "\nthe answer is 42\nthanks"
+        assert shown(m, "answer", context=1, max_chars=30) == "x" * 6 + "\nthe answer is 42" + "\nthanks"
+        assert shown(m, "answer", context=1, max_chars=26) == "x" * 4 + "\nthe answer is 42" + "\nthan"
+        assert shown(m, "answer", context=1, max_chars=16) == "the answer is 42"
+        assert shown(m, "answer", context=1, max_chars=10) == "the answer"
