@@ -1,5 +1,6 @@
 """The cross-encoder's step: it reads the question and the head of the list together, before anything is cut."""
 
+import math
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -7,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from recollect.errors import RecollectError
+from recollect.errors import ModelError, RecollectError
 from recollect.model import REFLECTION, Column, Filter, Record
 from recollect.query.parse import Query
 from recollect.ranking import Ordered, entering, relevance, reorder_head
@@ -34,10 +35,8 @@ def cross_encode(
     head = ordered.order[: plan.top]
     records = [ordered.records[row] for row in head]
     try:
-        if engine.reranker is None:
-            raise RecollectError("no reranker is configured")
         texts = passages(records, plan, query.filter, engine.store)
-        scores = _scores(engine.reranker(plan.model), query.text, texts, plan.budget_ms)
+        scores = verdicts(engine.reranker, query.text, texts, plan)
     except RecollectError as error:
         notes.warn("the cross-encoder did not answer; the order before it stands", error)
         return ordered, 0
@@ -49,6 +48,28 @@ def cross_encode(
     deltas = entering(ordered.ledger.totals, values, plan.how, plan.weight)
     column = Column("rerank", plan.model, deltas, values, plan.formula)
     return reorder_head(ordered, column), int(read.sum())
+
+
+def verdicts(
+    open_reranker: Callable[[str], Reranker] | None, query: str, texts: Sequence[str], plan: Rerank
+) -> list[float | None]:
+    """A finite score a text, None where time ran out; whatever goes wrong in the reranker, ours or not, is a ModelError."""
+    if open_reranker is None:
+        raise RecollectError("no reranker is configured")
+    try:
+        scores = list(_scores(open_reranker(plan.model), query, texts, plan.budget_ms))
+        finite = all(score is None or math.isfinite(score) for score in scores)
+    except RecollectError:
+        raise
+    except Exception as error:  # a reranker may be anybody's code, and nobody knows what that raises
+        raise ModelError(
+            f"the reranker {plan.model!r} failed with {type(error).__name__}: {str(error)[:200]}"
+        ) from error
+    if len(scores) != len(texts):
+        raise ModelError(f"the reranker {plan.model!r} gave {len(scores)} scores for {len(texts)} texts")
+    if not finite:
+        raise ModelError(f"the reranker {plan.model!r} gave a score that is NaN or infinite")
+    return scores
 
 
 def _scores(reranker: Reranker, query: str, texts: Sequence[str], budget_ms: int) -> Sequence[float | None]:

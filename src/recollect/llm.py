@@ -18,7 +18,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Protocol
 from urllib.parse import urlsplit
 
-from recollect.errors import InvalidInput, RemoteError
+from recollect.errors import InvalidInput, RecollectError, RemoteError
 
 if TYPE_CHECKING:
     import httpx
@@ -31,6 +31,24 @@ class Chat(Protocol):
     """Answers one user message under one system message; a failure is a `RemoteError`."""
 
     def complete(self, system: str, user: str, max_tokens: int) -> str: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Guarded:
+    """A chat of anybody's, whose every failure is a `RemoteError`; what it raises otherwise, only its author knows."""
+
+    chat: Chat
+
+    def complete(self, system: str, user: str, max_tokens: int) -> str:
+        try:
+            answer: object = self.chat.complete(system, user, max_tokens)
+        except RecollectError:
+            raise
+        except Exception as error:
+            raise RemoteError(f"the language model failed with {type(error).__name__}: {str(error)[:200]}") from error
+        if not isinstance(answer, str):
+            raise RemoteError(f"the language model answered no text but {type(answer).__name__}")
+        return answer
 
 
 class _Passing(RemoteError):

@@ -1,18 +1,78 @@
 """The cross-encoder's step: what it is shown, and what becomes of a search when it fails."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import pytest
-from engine_fixtures import START, memory
+from engine_fixtures import START, memory, toy_memory
 
 from recollect.clock import to_us
+from recollect.cookbook import RECIPES
 from recollect.cross_encoding import passages
+from recollect.errors import ModelError, ModelUnavailable
 from recollect.memory import Memory
 from recollect.model import Filter
 from recollect.recipes import Rerank
 
 FILTER = Filter(now=to_us(START))
+PRECISE = RECIPES["precise"]
+
+
+class Reranker:
+    """Answers what it is told to."""
+
+    fingerprint = "told"
+
+    def __init__(self, answer: Callable[[Sequence[str]], Any]) -> None:
+        self.answer = answer
+
+    def scores(self, query: str, texts: Sequence[str]) -> Any:
+        return self.answer(texts)
+
+
+def failing(error: Exception) -> Callable[[Sequence[str]], Any]:
+    def fail(texts: Sequence[str]) -> Any:
+        raise error
+
+    return fail
+
+
+FAILURES = {
+    "no memory": (failing(RuntimeError("CUDA out of memory")), "RuntimeError: CUDA out of memory"),
+    "no weights": (failing(ModelUnavailable("the weights are not here")), "the weights are not here"),
+    "a bug": (failing(KeyError("logits")), "KeyError: 'logits'"),
+    "not a number": (lambda texts: [float("nan"), *[0.5] * (len(texts) - 1)], "NaN or infinite"),
+    "infinite": (lambda texts: [*[0.5] * (len(texts) - 1), float("inf")], "NaN or infinite"),
+    "too few": (lambda texts: [0.5] * (len(texts) - 1), "gave 3 scores for 4 texts"),
+    "too many": (lambda texts: [0.5] * (len(texts) + 1), "gave 5 scores for 4 texts"),
+    "words": (lambda texts: ["good"] * len(texts), "TypeError"),
+    "nothing": (lambda texts: None, "TypeError"),
+}
+
+
+@pytest.mark.parametrize(("answer", "said"), FAILURES.values(), ids=FAILURES)
+def test_whatever_fails_keeps_the_order_and_is_named(answer: Callable[[Sequence[str]], Any], said: str) -> None:
+    with toy_memory(reranker=Reranker(answer)) as m:
+        for n in range(4):
+            m.remember(f"red apple pie {'and so on ' * n}")
+        plain, found = m.recall("red apple"), m.recall("red apple", recipe=PRECISE)
+        assert [(hit.id, hit.score) for hit in found] == [(hit.id, hit.score) for hit in plain]
+        assert found.trace.reranked == 0
+        (warning,) = found.warnings
+        assert warning.startswith("the cross-encoder did not answer; the order before it stands: ")
+        assert said in warning
+
+
+@pytest.mark.parametrize(("answer", "said"), FAILURES.values(), ids=FAILURES)
+def test_a_strict_memory_raises_instead(answer: Callable[[Sequence[str]], Any], said: str) -> None:
+    with toy_memory(reranker=Reranker(answer)) as m:
+        m.strict = True
+        for n in range(4):
+            m.remember(f"red apple pie {'and so on ' * n}")
+        with pytest.raises(ModelError) as raised:
+            m.recall("red apple", recipe=PRECISE)
+        assert said in str(raised.value)
+
 
 # -- what it is shown --------------------------------------------------------------------------------------------------------------
 

@@ -2,6 +2,7 @@
 
 from datetime import UTC, datetime, timedelta, timezone
 
+import httpx
 import pytest
 from engine_fixtures import START, memory, toy_memory
 
@@ -17,14 +18,14 @@ NOW = to_us(START)
 class Chat:
     """Answers what it was told to, and remembers what it was asked."""
 
-    def __init__(self, *answers: str | RemoteError) -> None:
+    def __init__(self, *answers: str | Exception) -> None:
         self.answers = list(answers)
         self.asked: list[str] = []
 
     def complete(self, system: str, user: str, max_tokens: int) -> str:
         self.asked.append(user)
         answer = self.answers.pop(0) if self.answers else "{}"
-        if isinstance(answer, RemoteError):
+        if isinstance(answer, Exception):
             raise answer
         return answer
 
@@ -57,6 +58,31 @@ def test_a_model_that_fails_changes_nothing_but_the_warnings() -> None:
         m.chat, m.strict = Chat(RemoteError("no route"), RemoteError("no route")), True
         with pytest.raises(RemoteError):
             m.recall("where was I walking a while ago")
+
+
+@pytest.mark.parametrize(
+    "failure", [ConnectionError("refused"), KeyError("choices"), httpx.ConnectError("refused"), RuntimeError("odd")]
+)
+def test_a_chat_of_ones_own_may_fail_as_it_likes(failure: Exception) -> None:
+    with toy_memory() as m:
+        tagged(m)
+        plain = [(hit.id, hit.score) for hit in m.recall("where was I walking the other day")]
+        m.chat = Chat(failure, failure)
+        found = m.recall("where was I walking the other day")
+        assert [(hit.id, hit.score) for hit in found] == plain
+        assert sorted(warning.partition(" from")[0] for warning in found.warnings) == ["no tags", "no time"]
+        assert all(f"{type(failure).__name__}: {failure}" in warning for warning in found.warnings)
+        m.chat, m.strict = Chat(failure, failure), True
+        with pytest.raises(RemoteError):
+            m.recall("where was I walking the other day")
+
+
+def test_a_chat_that_answers_no_text_is_told() -> None:
+    with toy_memory(chat=Chat(None, None)) as m:  # type: ignore[arg-type]
+        tagged(m)
+        found = m.recall("where was I walking the other day")
+        assert len(found.warnings) == 2
+        assert all("answered no text but NoneType" in warning for warning in found.warnings)
 
 
 def test_tags_that_do_not_exist_are_not_believed() -> None:

@@ -183,10 +183,17 @@ class TestTheLanguageModel:
         assert choice.problem is not None
         assert choice.problem.startswith("tags could not be inferred: ")
 
-    @pytest.mark.parametrize("failure", [RemoteError("503"), OSError("gone"), ValueError("odd"), TypeError("odder")])
-    def test_a_failure_raises_nothing_and_says_why(self, failure):
+    @pytest.mark.parametrize(
+        ("failure", "said"),
+        [
+            (RemoteError("503"), "503"),
+            (OSError("gone"), "the language model failed with OSError: gone"),
+            (KeyError("choices"), "the language model failed with KeyError: 'choices'"),
+        ],
+    )
+    def test_a_failure_raises_nothing_and_says_why(self, failure, said):
         choice = tags_from_llm("my animals", PETS, Scripted(failure))
-        assert (choice.tags, choice.problem) == ((), f"tags could not be inferred: {failure}")
+        assert (choice.tags, choice.problem) == ((), f"tags could not be inferred: {said}")
 
     def test_it_is_offered_the_50_most_used_tags_and_300_characters(self):
         chat = Scripted('["t99", "t0"]')

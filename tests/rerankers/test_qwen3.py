@@ -12,7 +12,7 @@ pytest.importorskip("transformers", reason="transformers is not installed: pip i
 
 from tiny_qwen3 import write_model, write_tokenizer
 
-from recollect.errors import InvalidInput, ModelDamaged, ModelUnavailable
+from recollect.errors import InvalidInput, ModelDamaged, ModelError, ModelUnavailable
 from recollect.rerankers import open_reranker
 from recollect.rerankers.qwen3 import INSTRUCTION, PREFIX, SUFFIX, Qwen3Reranker, Qwen3Settings
 
@@ -204,3 +204,14 @@ def test_impossible_devices_are_refused(folder: Path, device: str, error: type[E
         pytest.skip("there is CUDA here")
     with pytest.raises(error):
         Qwen3Reranker(folder, device=device)
+
+
+def test_a_device_that_fails_is_a_model_error_with_a_remedy(watched: tuple[Qwen3Reranker, Watched]) -> None:
+    reranker, watch = watched
+
+    def full(**_: Any) -> Any:
+        raise RuntimeError("CUDA out of memory. Tried to allocate 20.00 MiB")
+
+    watch.model = full
+    with pytest.raises(ModelError, match=r"failed on 2 texts at once: CUDA out of memory.* smaller batch than 2"):
+        reranker.scores(QUERY, TEXTS)

@@ -19,7 +19,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from recollect.errors import InvalidInput, ModelDamaged, ModelUnavailable
+from recollect.errors import InvalidInput, ModelDamaged, ModelError, ModelUnavailable
 
 DEVICES = ("auto", "cpu", "cuda")
 
@@ -34,7 +34,9 @@ class Session:
         if threads is not None and threads < 1:
             raise InvalidInput(f"threads must be at least 1, not {threads}")
         self.threads = threads or _cores()
+        self._path = path
         self._session = _open(path, device)
+        self._failures = _failures()
         self._inputs = frozenset(entry.name for entry in self._session.get_inputs())
         self._output = self._widest_output()
 
@@ -52,7 +54,10 @@ class Session:
             "token_type_ids": np.zeros_like(row) if types is None else np.array([types], dtype=np.int64),
         }
         feeds = {name: value for name, value in given.items() if name in self._inputs}
-        output: NDArray[np.float32] = self._session.run([self._output], feeds)[0][0]
+        try:
+            output: NDArray[np.float32] = self._session.run([self._output], feeds)[0][0]
+        except self._failures as error:
+            raise ModelError(f"{self._path} failed on {len(ids)} tokens: {str(error)[:200]}") from error
         return output
 
     def each(self, work: Callable[[_Item], _Result], items: Sequence[_Item]) -> list[_Result]:
@@ -88,6 +93,16 @@ def _open(path: Path, device: str) -> Any:
         onnxruntime.capi.onnxruntime_pybind11_state.Fail,
     ) as error:
         raise ModelDamaged(f"{path} is no ONNX model that can be run: {str(error)[:200]}") from None
+    except _failures() as error:
+        raise ModelError(f"onnxruntime cannot run {path} here: {str(error)[:200]}") from error
+
+
+def _failures() -> tuple[type[Exception], ...]:
+    """What onnxruntime raises: classes of its own, which have no common base, and RuntimeError."""
+    from onnxruntime.capi import onnxruntime_pybind11_state as state
+
+    own = [each for each in vars(state).values() if isinstance(each, type) and issubclass(each, Exception)]
+    return (*own, RuntimeError)
 
 
 def _providers(device: str, available: Sequence[str]) -> list[str]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from datetime import tzinfo
 
 from recollect.errors import RecollectError, RemoteError
-from recollect.llm import Chat
+from recollect.llm import Chat, Guarded
 from recollect.query.parse import Parsing, Query
 from recollect.query.tags import TagChoice, Vocabulary, tags_from_llm
 from recollect.query.time import Anchor
@@ -40,5 +40,5 @@ def ask(query: Query, parsing: Parsing, chat: Chat, vocabulary: Vocabulary, pool
     loosely = parsing.time == "english" and query.anchor is None
     return Asked(
         tags=pool.submit(tags_from_llm, query.text, vocabulary, chat) if parsing.tags and not query.tags else None,
-        time=pool.submit(LlmExtractor(chat), query.text, query.now, zone) if loosely else None,
+        time=pool.submit(LlmExtractor(Guarded(chat)), query.text, query.now, zone) if loosely else None,
     )

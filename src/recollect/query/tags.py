@@ -12,7 +12,7 @@ from types import MappingProxyType
 from typing import Literal
 
 from recollect.errors import RecollectError
-from recollect.llm import Chat
+from recollect.llm import Chat, Guarded
 from recollect.query.keywords import segment
 
 MAX_TAGS = 64
@@ -126,9 +126,9 @@ def tags_from_llm(query: str, vocabulary: Vocabulary, chat: Chat) -> TagChoice:
         return TagChoice()
     question = json.dumps({"tags": offered, "question": query[:MAX_LLM_QUERY]})
     try:
-        answer = chat.complete(_INSTRUCTION, question, MAX_LLM_TOKENS)
+        answer = Guarded(chat).complete(_INSTRUCTION, question, MAX_LLM_TOKENS)
         chosen = tuple(_named(answer))
-    except (RecollectError, OSError, ValueError, TypeError, RecursionError) as problem:
+    except (RecollectError, RecursionError) as problem:
         return TagChoice(problem=f"tags could not be inferred: {problem}")
     spellings = (tag for name in chosen for tag in vocabulary.spellings(name) if tag in offered)
     tags = tuple(InferredTag(tag, "llm") for tag in dict.fromkeys(spellings))

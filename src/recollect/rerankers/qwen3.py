@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from recollect.embedders.base import fingerprint_of
-from recollect.errors import InvalidInput, MissingExtra, ModelDamaged, ModelUnavailable
+from recollect.errors import InvalidInput, MissingExtra, ModelDamaged, ModelError, ModelUnavailable
 from recollect.models.sessions import DEVICES
 from recollect.models.tokens import open_tokenizer, well_formed
 from recollect.rerankers.base import Deadline, never
@@ -93,9 +93,19 @@ class Qwen3Reranker:
             if deadline():
                 break
             part = order[start : start + self._settings.batch]
-            for index, score in zip(part, self._judge([asked[index] for index in part]), strict=True):
+            for index, score in zip(part, self._judged([asked[index] for index in part]), strict=True):
                 scores[index] = score
         return scores
+
+    def _judged(self, prompts: list[list[int]]) -> list[float]:
+        try:
+            return self._judge(prompts)
+        except RuntimeError as error:  # torch has no other for a memory that is full or a device that is gone
+            settings = self._settings
+            raise ModelError(
+                f"{settings.name} failed on {len(prompts)} texts at once: {str(error)[:200]}. If memory ran out, give it "
+                f"a smaller batch than {settings.batch} or fewer max_tokens than {settings.max_tokens}"
+            ) from error
 
     def _judge(self, prompts: list[list[int]]) -> list[float]:
         torch = self._torch
@@ -138,7 +148,10 @@ def _load(folder: Path, device: str, threads: int | None) -> tuple[Any, Any]:
             model = transformers.AutoModelForCausalLM.from_pretrained(folder, local_files_only=True)
     except (OSError, ValueError, KeyError) as error:
         raise ModelDamaged(f"{folder} holds no causal language model: {str(error)[:200]}") from None
-    return torch, model.to(device=chosen, dtype=torch.float16 if chosen == "cuda" else torch.float32).eval()
+    try:
+        return torch, model.to(device=chosen, dtype=torch.float16 if chosen == "cuda" else torch.float32).eval()
+    except RuntimeError as error:
+        raise ModelError(f"the model in {folder} does not fit on {chosen}: {str(error)[:200]}") from error
 
 
 @contextmanager
