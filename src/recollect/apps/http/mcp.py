@@ -1,13 +1,16 @@
 """MCP over streamable HTTP, behind the same door as everything else."""
 
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
+import mcp_types as types
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+from mcp.shared.exceptions import MCPError
 from starlette.types import Receive, Scope, Send
 
 from recollect.apps.http.body import JSON_LIMIT
+from recollect.apps.http.refusals import Refused
 from recollect.apps.http.spaces import Spaces
 from recollect.apps.http.tokens import Grant
 from recollect.apps.http.work import Workers
@@ -20,6 +23,8 @@ T = TypeVar("T")
 
 class HttpDoor:
     """Reaches the space of the request, with the scopes of its token; `most` takes scopes away from all tokens."""
+
+    tells_paths = False
 
     def __init__(
         self, spaces: Spaces, workers: Workers, search_seconds: float, most: frozenset[str] | None = None
@@ -43,9 +48,12 @@ class HttpDoor:
         with self._spaces.lease(space, create=scope == "write") as memory:
             yield memory
 
-    def run(self, work: Callable[[], T], searches: bool) -> Awaitable[T]:
+    async def run(self, work: Callable[[], T], searches: bool) -> T:
         """In the server's own threads, searches under its deadline."""
-        return self._workers.run(work, self._search_seconds if searches else None)
+        try:
+            return await self._workers.run(work, self._search_seconds if searches else None)
+        except Refused as refused:  # there is no status inside MCP, only what it says
+            raise MCPError(types.INTERNAL_ERROR, refused.message) from None
 
 
 def _state(context: Context) -> Any:

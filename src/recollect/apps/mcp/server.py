@@ -19,7 +19,7 @@ from recollect.apps.mcp.answers import uri
 from recollect.apps.mcp.brief import LEAST_TOKENS, MOST_TOKENS, USUAL_TOKENS, brief
 from recollect.apps.mcp.envelope import NOTICE, Quoted, provenance, quote, shown, visible
 from recollect.apps.mcp.tools import TOOLS, Tool
-from recollect.errors import InvalidInput, NotFound, RecollectError
+from recollect.errors import InvalidInput, RecollectError
 from recollect.memory import Memory
 
 T = TypeVar("T")
@@ -34,7 +34,12 @@ MEMORY_URI = "recollect://memory/"
 
 
 class Door(Protocol):
-    """How a request reaches a memory: what its caller may do, which memory it is, and where blocking work runs."""
+    """How a request reaches a memory: what its caller may do, which memory it is, and where blocking work runs.
+
+    `tells_paths` is whether callers may know where files lie.
+    """
+
+    tells_paths: bool
 
     def scopes(self, context: Context) -> frozenset[str]: ...
     def memory(self, context: Context, scope: str) -> AbstractContextManager[Memory]: ...
@@ -122,60 +127,76 @@ class _Desk:
     async def list_resources(
         self, context: Context, _: types.PaginatedRequestParams | None
     ) -> types.ListResourcesResult:
-        stats = types.Resource(
-            uri=STATS_URI, name="stats", title="Counts and sizes of the memory", mime_type="application/json"
-        )
-        return types.ListResourcesResult(resources=[stats])
+        return types.ListResourcesResult(resources=[STATS] if self._may_read(context) else [])
 
     async def list_templates(
         self, context: Context, _: types.PaginatedRequestParams | None
     ) -> types.ListResourceTemplatesResult:
-        template = types.ResourceTemplate(
-            uri_template=f"{MEMORY_URI}{{id}}",
-            name="memory",
-            title="One memory, quoted as data",
-            mime_type="text/plain",
-        )
-        return types.ListResourceTemplatesResult(resource_templates=[template])
+        return types.ListResourceTemplatesResult(resource_templates=[ONE_MEMORY] if self._may_read(context) else [])
 
     async def read_resource(
         self, context: Context, params: types.ReadResourceRequestParams
     ) -> types.ReadResourceResult:
         address = str(params.uri)
         if address == STATS_URI:
-            counts = await self._with_memory(context, "read", lambda memory: shown(wire.stats(memory.stats())))
+            counts = await self._read(context, address, self._stats)
             return _resource(address, json.dumps(counts, ensure_ascii=False), "application/json")
         if not address.startswith(MEMORY_URI):
             raise MCPError(types.INVALID_PARAMS, f"there is no resource {address[:200]!r}", {"uri": address})
         id = unquote(address.removeprefix(MEMORY_URI))
-        try:
-            record = await self._with_memory(context, "read", lambda memory: memory.get(id))
-        except NotFound as error:
-            raise MCPError(types.INVALID_PARAMS, visible(str(error)), {"uri": address}) from None
+        record = await self._read(context, address, lambda memory: memory.get(id))
         return _resource(uri(record.id), quote([Quoted(record.text, provenance(record))]), "text/plain")
 
     async def list_prompts(self, context: Context, _: types.PaginatedRequestParams | None) -> types.ListPromptsResult:
-        return types.ListPromptsResult(prompts=[BRIEF])
+        return types.ListPromptsResult(prompts=[BRIEF] if self._may_read(context) else [])
 
     async def get_prompt(self, context: Context, params: types.GetPromptRequestParams) -> types.GetPromptResult:
         if params.name != BRIEF.name:
             raise MCPError(types.INVALID_PARAMS, f"there is no prompt {params.name[:80]!r}; known: {BRIEF.name}")
         given = params.arguments or {}
         topic, budget = visible(given.get("topic", "")).strip()[:500], _budget(given)
-        text = await self._with_memory(context, "read", lambda memory: brief(memory, topic, budget), searches=True)
+        try:
+            text = await self._with_memory(context, "read", lambda memory: brief(memory, topic, budget), searches=True)
+        except RecollectError as error:
+            raise MCPError(types.INVALID_PARAMS, visible(str(error))) from None
         message = types.PromptMessage(role="user", content=types.TextContent(type="text", text=text))
         return types.GetPromptResult(description=BRIEF.description, messages=[message])
+
+    async def _read(self, context: Context, address: str, work: Callable[[Memory], T]) -> T:
+        try:
+            return await self._with_memory(context, "read", work)
+        except RecollectError as error:
+            raise MCPError(types.INVALID_PARAMS, visible(str(error)), {"uri": address}) from None
 
     async def _with_memory(
         self, context: Context, scope: str, work: Callable[[Memory], T], searches: bool = False
     ) -> T:
+        """The one way to a memory, so that no handler can forget to ask what its caller may do."""
+        if scope not in self._door.scopes(context):
+            raise MCPError(types.INVALID_PARAMS, f"this needs the scope {scope}, which the caller does not have")
+
         def reached() -> T:
             with self._door.memory(context, scope) as memory:
                 return work(memory)
 
         return await self._door.run(reached, searches)
 
+    def _may_read(self, context: Context) -> bool:
+        return "read" in self._door.scopes(context)
 
+    def _stats(self, memory: Memory) -> Any:
+        counts = wire.stats(memory.stats())
+        if not self._door.tells_paths:
+            counts.pop("path", None)
+        return shown(counts)
+
+
+STATS = types.Resource(
+    uri=STATS_URI, name="stats", title="Counts and sizes of the memory", mime_type="application/json"
+)
+ONE_MEMORY = types.ResourceTemplate(
+    uri_template=f"{MEMORY_URI}{{id}}", name="memory", title="One memory, quoted as data", mime_type="text/plain"
+)
 BRIEF = types.Prompt(
     name="brief",
     title="Brief me from memory",

@@ -17,7 +17,9 @@ READING = frozenset({"read"})
 
 
 class OneMemory:
-    """The door of a process that serves one memory to one client."""
+    """The door of a process that serves one memory to one client, which started it and knows the machine."""
+
+    tells_paths = True
 
     def __init__(self, memory: Memory, scopes: frozenset[str] = EVERYTHING) -> None:
         self._memory = memory
