@@ -74,7 +74,7 @@ def chat_of(settings: Settings) -> Chat | None:
 def _usual_path(settings: Settings) -> Path:
     path = settings.store_path
     if settings.store is None:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     return path
 
 

@@ -1,5 +1,6 @@
 """Files are opened on first use, kept while they are needed, and closed when there are too many."""
 
+import os
 import threading
 from pathlib import Path
 
@@ -94,3 +95,15 @@ def test_what_is_no_space(spaces: Spaces) -> None:
         pass
     with pytest.raises(InvalidInput, match="not a space"), spaces.lease("../x", create=True):
         pass
+
+
+@pytest.mark.skipif(os.name != "posix", reason="permissions are those of POSIX")
+def test_spaces_can_be_read_by_their_owner_alone(spaces: Spaces, tmp_path: Path) -> None:
+    before = os.umask(0o022)
+    try:
+        with spaces.lease("alice", create=True) as memory:
+            memory.remember("a secret")
+    finally:
+        os.umask(before)
+    assert (tmp_path / "spaces").stat().st_mode & 0o777 == 0o700
+    assert {path.stat().st_mode & 0o777 for path in (tmp_path / "spaces").iterdir()} == {0o600}

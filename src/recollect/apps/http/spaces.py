@@ -103,7 +103,7 @@ class Spaces:
     def _memory(self, space: _Open) -> Memory:
         with space.lock:
             if space.memory is None:
-                space.path.parent.mkdir(parents=True, exist_ok=True)
+                space.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
                 space.memory = self._open(space.path)
             return space.memory
 

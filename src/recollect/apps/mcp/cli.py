@@ -125,7 +125,7 @@ def _over_stdio(settings: Settings, read_only: bool) -> None:
     from recollect.apps.opener import Opener
 
     if not read_only:
-        settings.store_path.parent.mkdir(parents=True, exist_ok=True)
+        settings.store_path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     with Opener(settings)(settings.store_path, read_only=read_only) as memory:
         run(memory, read_only=read_only)
 

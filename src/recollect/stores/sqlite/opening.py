@@ -18,6 +18,8 @@ _MAGIC = b"SQLite format 3\0"
 _HEADER = 100
 _STATEMENTS_KEPT = 256
 _LEAST_PAUSE_S, _LONGEST_PAUSE_S = 0.0005, 0.004
+# One thread at a time looks: nobody may hold a lock on a new file while the one who made it closes it again.
+_looking = threading.Lock()
 
 
 class Patience:
@@ -43,7 +45,8 @@ class Patience:
 def open_first(path: str, read_only: bool, patience: Patience) -> apsw.Connection:
     """The first connection to a store: checks the file, creates or migrates it, and leaves it in WAL mode."""
     if path != MEMORY:
-        _inspect(Path(path), read_only)
+        with _looking:
+            _inspect(Path(path), read_only)
     connection = connect(path, read_only, patience)
     try:
         _check_version(connection, path)
@@ -87,6 +90,7 @@ def _inspect(path: Path, read_only: bool) -> None:
         raise NotAStore(f"{path} is a folder; name a file in it, like {path / 'memory.db'}")
     if not path.exists():
         _check_place(path, read_only)
+        _create(path)
         return
     if not read_only and not _may_write(path):
         raise StoreReadOnly(f"{path} cannot be written; make it writable or open it with read_only=True")
@@ -112,8 +116,22 @@ def _inspect(path: Path, read_only: bool) -> None:
 
 
 def _header(path: Path) -> bytes:
-    with path.open("rb") as file:
-        return file.read(_HEADER)
+    """The first bytes, read through SQLite: closing a file of our own would let go of every lock this process has on it."""
+    file = apsw.VFSFile("", os.path.abspath(path), [apsw.SQLITE_OPEN_MAIN_DB | apsw.SQLITE_OPEN_READONLY, 0])
+    try:
+        return file.xRead(min(_HEADER, file.xFileSize()), 0)
+    finally:
+        file.xClose()
+
+
+def _create(path: Path) -> None:
+    """An empty file that only its owner may read; SQLite gives the log and the shared memory the same mode."""
+    try:
+        os.close(os.open(os.path.realpath(path), os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+    except FileExistsError:
+        return  # another process was faster, and made it the same way
+    except OSError as error:
+        raise StoreError(f"cannot create {path}: {error.strerror or error}") from None
 
 
 def _check_place(path: Path, read_only: bool) -> None:
