@@ -10,7 +10,7 @@ from lifecycle_fixtures import living
 
 from recollect.clock import DAY, HOUR, WEEK
 from recollect.errors import InvalidInput
-from recollect.lifecycle.confidence import FLOOR, IMPORTED, START, counted, decayed, grown, weeks_lost
+from recollect.lifecycle.confidence import FLOOR, IMPORTED, START, counted, decayed, grown, ungrown, weeks_lost
 
 
 def test_it_starts_at_forty_and_imports_at_twenty_five() -> None:
@@ -30,6 +30,12 @@ def test_each_corroboration_takes_a_tenth_of_the_doubt() -> None:
     assert grown(0.40) == 0.40 + 0.1 * (1 - 0.40)
     assert grown(0.46) == 0.46 + 0.1 * (1 - 0.46)
     assert grown(1.0) == 1.0
+
+
+def test_what_was_gained_can_be_taken_back() -> None:
+    assert ungrown(grown(0.40)) == 0.40
+    assert ungrown(0.46) == round((0.46 - 0.1) / 0.9, 12) == 0.40
+    assert ungrown(0.05) == FLOOR
 
 
 def test_corroborations_count_at_most_once_in_24_hours() -> None:

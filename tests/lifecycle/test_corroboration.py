@@ -217,3 +217,18 @@ def test_a_memory_cannot_contradict_itself_or_what_is_not_there() -> None:
             memory.contest(id, id)
         with pytest.raises(NotFound, match="no memory 'x'"):
             memory.contest(id, "x")
+
+
+def test_forgetting_a_repetition_takes_back_what_it_gave() -> None:
+    with living() as (memory, clock):
+        old = memory.remember("Oscar is a grey cat")
+        clock.advance(2 * DAY)
+        once = memory.remember("Oscar is a grey cat")
+        clock.advance(2 * DAY)
+        twice = memory.remember("Oscar is a grey cat!")
+        grown = 0.40 + 0.1 * (1 - 0.40)
+        assert memory.get(old.id).confidence == grown + 0.1 * (1 - grown)
+        memory.forget(twice.id)
+        assert memory.get(old.id).confidence == pytest.approx(grown, abs=1e-12)
+        memory.forget(once.id)
+        assert memory.get(old.id).confidence == 0.40

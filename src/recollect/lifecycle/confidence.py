@@ -23,6 +23,11 @@ def grown(confidence: float) -> float:
     return confidence + GAIN * (1.0 - confidence)
 
 
+def ungrown(confidence: float) -> float:
+    """The confidence before one corroboration: the inverse of `grown`, up to its rounding."""
+    return max(FLOOR, round((confidence - GAIN) / (1.0 - GAIN), 12))
+
+
 def counted(moments: Iterable[int]) -> list[int]:
     """The corroborations that count: the first, and each that comes at least 24 hours after the one counted before it."""
     taken: list[int] = []

@@ -1,6 +1,7 @@
 """Corroboration and contradiction: what a new memory does to an older one. Text is never dropped."""
 
 from collections.abc import Mapping, Sequence
+from functools import reduce
 
 from recollect.errors import InvalidInput, NotFound
 from recollect.lifecycle import confidence, journal
@@ -43,6 +44,23 @@ def gain(record: Record, before: Sequence[int], new: Sequence[int], until: int |
         left = confidence.grown(confidence.decayed(left, since, until, moment))
     why = "said again" if len(fresh) == 1 else f"said again on {len(fresh)} days"
     return Action("confirm", record.id, {"confidence": record.confidence}, {"confidence": left}, why)
+
+
+def retract(store: Store, ids: Sequence[str], now: int) -> None:
+    """Takes from others what memories about to be forgotten gave them; inside the caller's transaction."""
+    going = set(ids)
+    everything = Filter(now=now, everything=True)
+    theirs = store.edges(ids, everything, _ALL, kinds=(CORROBORATES,))
+    confirmed = sorted({edge.to_id for its in theirs.values() for edge in its} - going)
+    all_said = store.edges(confirmed, everything, _ALL, kinds=(CORROBORATES,)) if confirmed else {}
+    changes: dict[str, dict[str, object]] = {}
+    for id, record in store.get(confirmed).items():
+        said = [edge for edge in all_said.get(id, ()) if edge.to_id == id]
+        left = [edge.created_at for edge in said if edge.from_id not in going]
+        lost = len(confidence.counted(edge.created_at for edge in said)) - len(confidence.counted(left))
+        if lost > 0 and record.confidence is not None:
+            changes[id] = {"confidence": reduce(lambda c, _: confidence.ungrown(c), range(lost), record.confidence)}
+    store.amend(changes, now)
 
 
 def decayed_until(store: Store) -> int | None:

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from recollect.lifecycle.corroboration import retract
 from recollect.reflect.rebuilding import derived_from, rebuild
 from recollect.stores.base import Store
 
@@ -21,6 +22,7 @@ def forget(store: Store, ids: Sequence[str], now: int) -> Forgotten:
     """Removes memories and rebuilds the reflections they were part of, in one transaction, then clears the log."""
     with store.transaction():
         derived = derived_from(store, ids, now)
+        retract(store, ids, now)
         gone = store.forget([*ids, *(record.id for record in derived)])
         rebuilt = rebuild(store, derived, now)
     went = set(gone)
