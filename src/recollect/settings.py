@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from recollect.models.options import FetchOptions, OpenOptions, Progress
 
 FILE = "recollect.toml"
+ENVIRONMENT = "the environment"
 PREFIX = "RECOLLECT_"
 NONE = "none"  # an embedder or a reranker of this name is none at all
 _TRUE = ("1", "true", "yes", "on")
@@ -118,7 +119,7 @@ def described(**given: Any) -> list[Setting]:
 def layers(given: Mapping[str, Any], environ: Mapping[str, str] | None = None) -> list[Layer]:
     """What each source says, the least important first."""
     environ = os.environ if environ is None else environ
-    files = (_user_file(), Path(FILE))
+    files = (user_file(), Path(FILE))
     called = Layer("the call", {key: value for key, value in given.items() if value is not None})
     return [*(layer for path in files if (layer := _from_file(path))), _from_environ(environ), called]
 
@@ -185,7 +186,8 @@ def _with(settings: Any, key: str, value: Any) -> Any:
 # -- the sources -----------------------------------------------------------------------------------------------------------------
 
 
-def _user_file() -> Path:
+def user_file() -> Path:
+    """The settings that hold wherever one stands."""
     import platformdirs
 
     return Path(platformdirs.user_config_dir("recollect", appauthor=False)) / FILE
@@ -222,7 +224,7 @@ def _from_environ(environ: Mapping[str, str]) -> Layer:
                 f"the environment has {name}, which is no setting; known: {', '.join(keys)}.{did_you_mean(name, keys)}"
             )
         values[keys[name]] = value
-    return Layer("the environment", values)
+    return Layer(ENVIRONMENT, values)
 
 
 # -- the values ------------------------------------------------------------------------------------------------------------------

@@ -1,6 +1,7 @@
 """Telling clients about the server: their configuration gains an entry and loses nothing."""
 
 import json
+import os
 import tomllib
 from datetime import UTC, datetime
 from pathlib import Path
@@ -13,6 +14,7 @@ from typer.testing import CliRunner
 from recollect.apps.mcp.cli import app
 from recollect.apps.mcp.clients import CLIENTS, Place, client_named, entry, merged, snippet, write
 from recollect.errors import InvalidInput
+from recollect.settings import FILE
 
 COMMAND = ["/opt/venv/bin/recollect", "mcp", "--read-only"]
 JSON_CLIENTS = [client for client in CLIENTS.values() if client.form == "json"]
@@ -132,7 +134,8 @@ def test_a_copy_of_the_old_file_is_kept(tmp_path: Path) -> None:
 
 @pytest.fixture
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    for name in ("APPDATA", "XDG_CONFIG_HOME", "CODEX_HOME"):
+    ours = [name for name in os.environ if name.startswith("RECOLLECT_")]
+    for name in ("APPDATA", "XDG_CONFIG_HOME", "CODEX_HOME", *ours):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.chdir(tmp_path)
@@ -145,6 +148,57 @@ def test_printing_changes_nothing(home: Path) -> None:
     told = json.loads(ran.stdout)["mcpServers"]["recollect"]
     assert told["args"][-3:] == ["mcp", "--store", str(home / "memory.db")]
     assert list(home.iterdir()) == []
+
+
+def options(*arguments: str) -> list[str]:
+    """What the client is told to start, behind `mcp`."""
+    ran = CliRunner().invoke(app, ["install", "cursor", *arguments])
+    assert ran.exit_code == 0, ran.output
+    args = json.loads(ran.stdout)["mcpServers"]["recollect"]["args"]
+    return args[args.index("mcp") + 1 :]  # type: ignore[no-any-return]
+
+
+def test_what_nobody_chose_is_left_to_the_server(home: Path) -> None:
+    assert options() == []
+
+
+def test_the_memory_of_the_environment_is_written_out(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A client does not share the shell's variables, and would open another, empty store."""
+    monkeypatch.setenv("RECOLLECT_STORE", "notes/mine.db")
+    monkeypatch.setenv("RECOLLECT_EMBEDDER", "none")
+    assert options() == ["--store", str(home / "notes" / "mine.db"), "--embedder", "none"]
+    assert options("--store=other.db") == ["--store", str(home / "other.db"), "--embedder", "none"]
+    assert options("--embedder=ollama:e5") == ["--store", str(home / "notes" / "mine.db"), "--embedder", "ollama:e5"]
+
+
+def test_the_memory_of_the_folder_is_written_out(home: Path) -> None:
+    """A client is started in a folder of its own."""
+    (home / "model").mkdir()
+    (home / FILE).write_text('store = "mine.db"\nembedder = "model"\n')
+    assert options() == ["--store", str(home / "mine.db"), "--embedder", str(home / "model")]
+
+
+def test_the_memory_of_the_user_file_is_written_out(home: Path) -> None:
+    file = home / ".config" / "recollect" / FILE
+    file.parent.mkdir(parents=True)
+    file.write_text('store = "/srv/memory.db"\n')
+    assert options() == ["--store", "/srv/memory.db"]
+
+
+def test_options_may_stand_before_install(home: Path) -> None:
+    ran = CliRunner().invoke(app, ["--store", "a b.db", "--embedder", "none", "--read-only", "install", "claude-code"])
+    args = json.loads(ran.stdout)["mcpServers"]["recollect"]["args"]
+    assert args[args.index("mcp") + 1 :] == ["--store", str(home / "a b.db"), "--embedder", "none", "--read-only"]
+    assert f"--store '{home / 'a b.db'}'" in ran.stderr, "the command to copy survives a space"
+
+
+def test_settings_the_client_will_not_see_are_named(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RECOLLECT_API_KEY", "very-secret")
+    (home / FILE).write_text('recipe = "precise"\n')
+    said = CliRunner().invoke(app, ["install", "cursor"]).stderr
+    assert "the client will not see recipe (from recollect.toml), api_key (from the environment)" in said
+    assert str(home / ".config" / "recollect" / FILE) in said
+    assert "very-secret" not in said
 
 
 def test_writing_twice_writes_once(home: Path) -> None:

@@ -1,6 +1,7 @@
 """`recollect mcp`: serve a memory to MCP clients, and tell them about it."""
 
 import os
+import shlex
 import shutil
 import sys
 from collections.abc import Sequence
@@ -10,21 +11,30 @@ from typing import Annotated
 
 import typer
 
+from recollect.apps.cli.flat import epilog
 from recollect.apps.mcp.clients import CLIENTS, Client, Place, client_named, merged, snippet, write
 from recollect.errors import InvalidInput, MissingExtra, NotFound
-from recollect.settings import Settings, load
+from recollect.settings import ENVIRONMENT, FILE, Settings, described, load, user_file
 
 app = typer.Typer(
     help="Serve a memory to MCP clients such as Claude, Cursor, VS Code and Codex.",
-    epilog="Example: recollect mcp install claude-desktop --write",
+    epilog=epilog("recollect mcp --read-only\nrecollect mcp install claude-desktop --write"),
     invoke_without_command=True,
     no_args_is_help=False,
 )
+
+_NOT_SHARED = (ENVIRONMENT, FILE)  # sources that another program, started elsewhere, does not have
 
 Store = Annotated[
     Path | None,
     typer.Option(
         "--store", metavar="FILE", help="The memory file. Default: RECOLLECT_STORE, else one in your data folder."
+    ),
+]
+Embedder = Annotated[
+    str | None,
+    typer.Option(
+        "--embedder", help="The embedder: a model's name, openai:MODEL@URL, ollama:MODEL, or none for keywords alone."
     ),
 ]
 ReadOnly = Annotated[bool, typer.Option("--read-only", help="Offer only the tools that read.")]
@@ -37,7 +47,7 @@ def mcp(
     port: Annotated[int, typer.Option(help="The port for --http.")] = 7077,
     read_only: ReadOnly = False,
     store: Store = None,
-    embedder: Annotated[str | None, typer.Option(help="The embedder, or none for keywords alone.")] = None,
+    embedder: Embedder = None,
 ) -> None:
     """Serves the memory over standard input and output, as MCP clients start it: `recollect mcp --read-only`."""
     if context.invoked_subcommand is not None:
@@ -51,8 +61,11 @@ def mcp(
         _over_stdio(settings, read_only)
 
 
-@app.command()
+@app.command(
+    epilog=epilog("recollect mcp install cursor\nrecollect mcp install claude-desktop --store memory.db --write")
+)
 def install(
+    context: typer.Context,
     client: Annotated[
         str | None, typer.Argument(help=f"One of {', '.join(CLIENTS)}; all are printed if left out.")
     ] = None,
@@ -62,12 +75,16 @@ def install(
     name: Annotated[str, typer.Option(help="What the client calls this memory.")] = "recollect",
     read_only: ReadOnly = False,
     store: Store = None,
+    embedder: Embedder = None,
 ) -> None:
-    """Prints or writes a client's configuration: `recollect mcp install cursor --write`.
+    """Print or write a client's configuration, with the memory and the embedder in use here.
 
     What is in the file already stays, and a copy of it is kept beside it.
     """
-    command = _command(store, read_only)
+    before = context.parent.params if context.parent else {}  # `recollect mcp --store FILE install` says the same
+    command = _command(
+        store or before.get("store"), embedder or before.get("embedder"), read_only or bool(before.get("read_only"))
+    )
     place = Place(sys.platform, Path.home(), Path.cwd(), os.environ)
     if not name.replace("-", "").replace("_", "").isalnum() or not name.isascii():
         raise InvalidInput(f"a server's name is letters, digits, - and _; got {name!r}")
@@ -102,19 +119,35 @@ def _write(client: Client, place: Place, name: str, command: Sequence[str]) -> N
 
 def _note(client: Client, command: Sequence[str]) -> None:
     if client.note:
-        typer.echo(client.note.replace("COMMAND", " ".join(command)), err=True)
+        typer.echo(client.note.replace("COMMAND", shlex.join(command)), err=True)
 
 
-def _command(store: Path | None, read_only: bool) -> list[str]:
-    """How a client starts us: with full paths, for desktop programs do not share the shell's PATH."""
+def _command(store: Path | None, embedder: str | None, read_only: bool) -> list[str]:
+    """How a client starts us: with full paths, for desktop programs share neither the shell's PATH nor its folder.
+
+    Nor do they share its variables, so what was chosen is written out, wherever it was chosen.
+    """
     beside = Path(sys.executable).with_name("recollect.exe" if sys.platform == "win32" else "recollect")
     found = str(beside) if beside.exists() else shutil.which("recollect")
     program = [found] if found else [sys.executable, "-m", "recollect.apps.cli"]
+    chosen = {one.key: one for one in described(store=store, embedder=embedder) if one.source != "default"}
     options = [
-        *(["--store", str(store.expanduser().resolve())] if store else []),
+        *(["--store", str(chosen["store"].value.resolve())] if "store" in chosen else []),
+        *(["--embedder", _full(chosen["embedder"].value)] if "embedder" in chosen else []),
         *(["--read-only"] if read_only else []),
     ]
+    if lost := [one for one in chosen.values() if one.key not in ("store", "embedder") and one.source in _NOT_SHARED]:
+        typer.echo(
+            f"the client will not see {', '.join(f'{one.key} (from {one.source})' for one in lost)}; "
+            f"settings for every program belong into {user_file()}",
+            err=True,
+        )
     return [*program, "mcp", *options]
+
+
+def _full(embedder: str) -> str:
+    """A folder by its full path; any other embedder as it is named."""
+    return str(Path(embedder).resolve()) if Path(embedder).is_dir() else embedder
 
 
 def _over_stdio(settings: Settings, read_only: bool) -> None:
