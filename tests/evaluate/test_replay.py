@@ -19,7 +19,7 @@ from recollect.recipes import Recipe, Term
 from recollect.selection import select
 from recollect.signals.base import Scene
 
-REPLAYABLE = [name for name, recipe in RECIPES.items() if recipe.fusion.name != "merge"]
+REPLAYABLE = [name for name, recipe in RECIPES.items() if recipe.fusion.name != "merge" and recipe.reranker is None]
 DEPTH = 50
 DIFFERENT = [
     {"graph": {"how": "add"}},
@@ -29,7 +29,7 @@ DIFFERENT = [
 
 
 def _truly_ranked(case, recipe):
-    """Ids as the pipeline itself would return them, without its cross-encoder."""
+    """Ids as the pipeline itself would return them."""
     ordered = rank(case.gathered, recipe)
     allowed = [one for one in in_order(ordered) if one.record.id not in case.question.excluded]
     kept, _ = select(allowed, replace(recipe.selection, limit=DEPTH, reflection_share=1.0))
@@ -161,6 +161,7 @@ def test_a_question_that_nothing_was_searched_for_is_left_out():
         (replace(RECIPES["default"], fusion=Convex(cut=3)), "cuts at 3"),
         (RECIPES["memini"], "lacks the leg 'dates'"),
         (RECIPES["default"].with_(selection={"diversity": 0.5}), "diversifies"),
+        (RECIPES["precise"], r"'precise' has a cross-encoder.*tune it without the cross-encoder \(reranker = false\)"),
     ],
 )
 def test_what_cannot_be_replayed_says_so(recipe, expected):

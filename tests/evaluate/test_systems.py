@@ -10,7 +10,7 @@ from recollect.clock import DAY, to_us
 from recollect.cookbook import named
 from recollect.errors import DatasetError, InvalidInput, ModelUnavailable, RecollectError
 from recollect.evaluate.bench import BenchSettings, bench
-from recollect.evaluate.datasets import Corpus, Document, Question, TrecRun
+from recollect.evaluate.datasets import Corpus, Dataset, Document, Question, TrecRun
 from recollect.evaluate.datasets.own import read_own
 from recollect.evaluate.metrics import metric
 from recollect.evaluate.replay import Replay
@@ -203,6 +203,12 @@ class TestOwn:
         assert read_own(memory.store).fingerprint != before
 
 
+def test_nothing_is_gathered_for_a_recipe_that_cannot_be_replayed():
+    systems = Recipes([named("precise")], Failing("passages"), lambda name: Yes())
+    with pytest.raises(InvalidInput, match="tune it without the cross-encoder"):
+        systems.cases(DATASET, named("precise"))
+
+
 class TestFusedRuns:
     RUNS = (
         TrecRun("sparse", {"q1": (("a", 9.0), ("b", 5.0)), "q2": (("c", 1.0),)}),
@@ -234,6 +240,27 @@ class TestFusedRuns:
     def test_names_must_differ(self):
         with pytest.raises(InvalidInput, match="different names"):
             FusedRuns([self.RUNS[0], self.RUNS[0]], {})
+
+    def test_saved_rankings_are_of_the_runs_content_and_not_of_its_name(self, tmp_path):
+        """A run file that was made anew under its old name is not answered from what was saved of the old one."""
+        dataset = Dataset("judged", (Corpus("trec", ()),), (Question("q1", "trec", "", {"a": 1.0}),))
+        anew = replace(self.RUNS[0], rankings={"q1": (("z", 9.0), ("b", 5.0))})
+
+        def measure(*runs):
+            systems = FusedRuns(runs, {"rrf": Rrf()})
+            result = bench(dataset, systems.contenders(), systems.open, BenchSettings(save=tmp_path))
+            return [recipe.rankings[0].ids for recipe in result.recipes]
+
+        assert measure(*self.RUNS) == measure(*self.RUNS) == [("a", "b"), ("b", "c"), ("b", "a", "c")]
+        with pytest.raises(DatasetError, match="holds rankings of another run"):
+            measure(anew, self.RUNS[1])
+        (tmp_path / "judged.sparse.jsonl").unlink()
+        with pytest.raises(DatasetError, match=r"judged\.rrf\.jsonl: holds rankings of another run"):
+            measure(anew, self.RUNS[1])
+
+    def test_the_order_of_queries_in_a_run_file_does_not_matter(self):
+        turned = TrecRun("other", dict(reversed(self.RUNS[0].rankings.items())))
+        assert turned.fingerprint == self.RUNS[0].fingerprint != self.RUNS[1].fingerprint
 
 
 def test_saved_rankings_of_a_memory_can_be_read_by_anybody(tmp_path):

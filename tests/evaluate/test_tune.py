@@ -1,5 +1,8 @@
 """Tuning finds weights that are there to be found, refuses those that are not, and is the same every time."""
 
+from dataclasses import replace
+
+import numpy as np
 import pytest
 from gathered_toys import weighted_cases
 
@@ -8,7 +11,7 @@ from recollect.errors import InvalidInput
 from recollect.evaluate.knobs import Knob, apply, knobs_of, starts
 from recollect.evaluate.replay import Replay
 from recollect.evaluate.search import Effort, search
-from recollect.evaluate.tune import TuneSettings, folds_of, tune, write_recipe
+from recollect.evaluate.tune import Comparison, TuneSettings, folds_of, splits_by_corpus, tune, write_recipe
 from recollect.recipe_files import load
 from recollect.recipes import Recipe
 
@@ -87,6 +90,40 @@ def test_each_weight_has_its_worth(found):
     assert set(worth) == {"legs.keyword", "legs.vector"}
     assert worth["legs.keyword"].difference.mean > worth["legs.vector"].difference.mean > 0
     assert worth["legs.keyword"].without == pytest.approx(found.fitted - worth["legs.keyword"].difference.mean)
+
+
+def test_a_gain_in_one_corpus_alone_does_not_hold_for_other_corpora():
+    """Over its questions +.2 is sure; but four of five corpora gained nothing, and five others might all be like those."""
+    corpora = [f"c{row % 5}" for row in range(100)]
+    before = np.zeros(100)
+    after = np.array([1.0 if corpus == "c0" else 0.0 for corpus in corpora])
+    assert Comparison()(after, before).above_zero
+    clustered = Comparison(corpora=corpora)(after, before)
+    assert clustered.mean == 0.2
+    assert clustered.low == 0.0
+
+
+def test_few_corpora_that_agree_are_not_surer_than_their_questions():
+    """Two corpora with the same mean leave nothing to resample; the questions within them do."""
+    after = np.array([1.0, 0.0, -0.9, 0.1] * 2)
+    clustered = Comparison(corpora=["a"] * 4 + ["b"] * 4)(after, np.zeros(8))
+    assert clustered == Comparison()(after, np.zeros(8))
+    assert clustered.low < 0 < clustered.high
+
+
+@pytest.mark.parametrize(("split", "by_corpus"), [("auto", True), ("corpus", True), ("question", False)])
+def test_the_interval_follows_the_split(split, by_corpus):
+    cases = weighted_cases(60, 0.8)
+    tuned = tune(cases, BASE, replace(QUICK, split=split))
+    corpora = [case.question.corpus_id for case in cases]
+    compare = Comparison(corpora=corpora if by_corpus else None)
+    replay = Replay(cases)
+    full, without = (
+        replay.values(recipe, tuned.metric)
+        for recipe in (tuned.recipe, tuned.recipe.with_(legs={"vector": {"weight": 0.0}}))
+    )
+    assert {w.part: w.difference for w in tuned.worth}["legs.vector"] == compare(full, without)
+    assert splits_by_corpus(corpora, replace(QUICK, split=split)) is by_corpus
 
 
 def test_every_question_is_held_out_once(found):

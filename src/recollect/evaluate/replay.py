@@ -3,7 +3,7 @@
 Every question's candidates lie one behind the other in flat arrays, so that a setting of weights costs a few passes over
 them instead of one search a question. What a fusion makes of a leg's scores and what a signal says are computed once, by
 the fusion and the signal themselves, and kept. The arithmetic follows `ranking.rank` operation by operation: the order is
-the same to the last tie, duplicates dropped as selection drops them. A cross-encoder is not replayed.
+the same to the last tie, duplicates dropped as selection drops them. A cross-encoder is not replayed, and refused.
 """
 
 from collections import OrderedDict
@@ -273,16 +273,26 @@ class _Kept(Generic[_Value]):
             self._values.popitem(last=False)
 
 
-def _check(recipe: Recipe, legs: Sequence[str]) -> None:
-    lacking = [name for name in legs if name not in {leg.name for leg in recipe.legs}]
-    if lacking:
-        raise InvalidInput(f"the recipe lacks the leg {lacking[0]!r} that was gathered; give it the weight 0 instead")
+def check_replayable(recipe: Recipe) -> None:
+    """Refuses a recipe whose ranking is more than its weights, before anything is gathered for it."""
+    if recipe.reranker is not None:
+        raise InvalidInput(
+            f"the recipe {recipe.name!r} has a cross-encoder, whose verdicts are not replayed, so its own ranking would "
+            "never be seen; tune it without the cross-encoder (reranker = false), then add it to what was learned"
+        )
     if recipe.fusion.name == "merge":
         raise InvalidInput("the fusion 'merge' keeps the order of its runs and has no weights to replay")
     if getattr(recipe.fusion, "cut", 0) > 0:
         raise InvalidInput(f"a fusion that cuts at {recipe.fusion.cut} cannot be replayed; set its cut to 0")  # type: ignore[attr-defined]
     if recipe.selection.diversity > 0:
         raise InvalidInput("a recipe that diversifies its hits cannot be replayed; set selection.diversity to 0")
+
+
+def _check(recipe: Recipe, legs: Sequence[str]) -> None:
+    check_replayable(recipe)
+    lacking = [name for name in legs if name not in {leg.name for leg in recipe.legs}]
+    if lacking:
+        raise InvalidInput(f"the recipe lacks the leg {lacking[0]!r} that was gathered; give it the weight 0 instead")
 
 
 def _searches(run: Run) -> bool:

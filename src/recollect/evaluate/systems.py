@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import cache
+from hashlib import sha256
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -19,7 +20,7 @@ from recollect.errors import InvalidInput
 from recollect.evaluate.bench import Answer, Contender, Progress, Recall
 from recollect.evaluate.datasets.base import Corpus, Dataset, Document, Question
 from recollect.evaluate.datasets.trec import TrecRun
-from recollect.evaluate.replay import Case
+from recollect.evaluate.replay import Case, check_replayable
 from recollect.fusion import Fusion
 from recollect.memory import Memory
 from recollect.model import Run, Scored
@@ -100,6 +101,7 @@ class Recipes:
 
     def cases(self, dataset: Dataset, recipe: Recipe, progress: Progress | None = None) -> list[Case]:
         """Everything the recipe's legs and links bring up for every question, to be ranked with other weights."""
+        check_replayable(recipe)
         asked: dict[str, list[Question]] = {}
         for question in dataset.questions:
             asked.setdefault(question.corpus_id, []).append(question)
@@ -209,6 +211,7 @@ class OwnStore:
 
     def cases(self, dataset: Dataset, recipe: Recipe, progress: Progress | None = None) -> list[Case]:
         """Everything the recipe's legs and links bring up for every question, to be ranked with other weights."""
+        check_replayable(recipe)
         found: list[Case] = []
         for question in dataset.questions:
             found.append(gathered(self._memory, question, recipe))
@@ -231,11 +234,10 @@ class FusedRuns:
         self._fusions = dict(fusions)
 
     def contenders(self) -> list[Contender]:
-        """The runs as they are, then what each fusion makes of them."""
-        return [
-            *(Contender(run.name) for run in self._runs),
-            *(Contender(n, repr(f)) for n, f in self._fusions.items()),
-        ]
+        """The runs as they are, then what each fusion makes of them; a run is known by what it ranks, not by its name."""
+        alone = [Contender(run.name, run.fingerprint) for run in self._runs]
+        together = sha256(repr([(one.name, one.recipe) for one in alone]).encode()).hexdigest()[:16]
+        return [*alone, *(Contender(name, f"{fusion!r} of {together}") for name, fusion in self._fusions.items())]
 
     @contextmanager
     def open(self, corpus: Corpus) -> Iterator[Mapping[str, Recall]]:

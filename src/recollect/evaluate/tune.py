@@ -2,7 +2,8 @@
 
 The legs' runs are gathered once; every setting is a replay. The questions are split into folds, by conversation where
 there are several, else by question. Each fold is scored by weights learned from the others, and the paired difference
-to the recipe as it was, over all questions, must lie above zero with its whole interval.
+to the recipe as it was, over all questions, must lie above zero with its whole interval: over other questions, and where
+the split was by conversation over other conversations too.
 """
 
 from collections.abc import Mapping, Sequence
@@ -12,7 +13,7 @@ from random import Random
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from recollect.errors import InvalidInput, did_you_mean
 from recollect.evaluate.bench import Progress
@@ -110,7 +111,9 @@ def tune(cases: Sequence[Case], base: Recipe, settings: TuneSettings | None = No
     if len(replay.questions) < FEWEST:
         raise InvalidInput(f"tuning needs at least {FEWEST} questions with an answer, not {len(replay.questions)}")
     learner = _Learner(replay, base, settings)
-    groups = folds_of([q.corpus_id for q in replay.questions], settings)
+    corpora = [question.corpus_id for question in replay.questions]
+    groups = folds_of(corpora, settings)
+    compare = Comparison(settings.bootstrap, corpora if splits_by_corpus(corpora, settings) else None)
     before = learner.values(base)
     held_out = np.zeros_like(before)
     for number, fold in enumerate(groups):
@@ -126,12 +129,31 @@ def tune(cases: Sequence[Case], base: Recipe, settings: TuneSettings | None = No
         left_out=replay.left_out,
         before=float(before.mean()),
         after=float(held_out.mean()),
-        gain=paired_difference(held_out, before, how=settings.bootstrap),
+        gain=compare(held_out, before),
         fitted=float(learner.values(final).mean()),
         folds=tuple(_fold(replay, rows, before, held_out) for rows in groups),
         changes=changes(base, final),
-        worth=worth(replay, final, learner.metric, settings.bootstrap),
+        worth=worth(replay, final, learner.metric, compare),
     )
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """The paired difference over the same questions; with `corpora`, the corpus of each, it must hold for other corpora too.
+
+    Questions of one corpus rise and fall together, so whole corpora are resampled; but a handful of them that happen to
+    agree looks surer than it is, so the bounds are never narrower than those over single questions.
+    """
+
+    how: Bootstrap = DEFAULT
+    corpora: Sequence[str] | None = None
+
+    def __call__(self, after: ArrayLike, before: ArrayLike) -> Interval:
+        single = paired_difference(after, before, how=self.how)
+        if self.corpora is None:
+            return single
+        whole = paired_difference(after, before, groups=self.corpora, how=self.how)
+        return Interval(single.mean, min(single.low, whole.low), max(single.high, whole.high))
 
 
 class _Learner:
@@ -168,7 +190,7 @@ def folds_of(corpora: Sequence[str], settings: TuneSettings) -> list[Rows]:
     groups: dict[str, list[int]] = {}
     for row, corpus in enumerate(corpora):
         groups.setdefault(corpus, []).append(row)
-    by_corpus = settings.split == "corpus" or (settings.split == "auto" and len(groups) >= 3)
+    by_corpus = splits_by_corpus(corpora, settings)
     if by_corpus and len(groups) < 2:
         raise InvalidInput("there is only one corpus, so it cannot be split by corpus; split by question")
     units = list(groups.values()) if by_corpus else [[row] for row in range(len(corpora))]
@@ -178,6 +200,11 @@ def folds_of(corpora: Sequence[str], settings: TuneSettings) -> list[Rows]:
     for unit in units:
         min(folds, key=len).extend(unit)
     return [np.array(sorted(fold), dtype=np.intp) for fold in folds]
+
+
+def splits_by_corpus(corpora: Sequence[str], settings: TuneSettings) -> bool:
+    """Whether whole corpora are held out: as asked for, or because there are enough of them."""
+    return settings.split == "corpus" or (settings.split == "auto" and len(set(corpora)) >= 3)
 
 
 def _fold(replay: Replay, rows: Rows, before: NDArray[np.float64], after: NDArray[np.float64]) -> Fold:
@@ -195,13 +222,13 @@ def _values(knobs: Sequence[Knob]) -> dict[str, Any]:
     return {knob.name: knob.start for knob in knobs}
 
 
-def worth(replay: Replay, recipe: Recipe, by: Metric, how: Bootstrap = DEFAULT) -> tuple[Worth, ...]:
+def worth(replay: Replay, recipe: Recipe, by: Metric, compare: Comparison) -> tuple[Worth, ...]:
     """What each weight is worth: the recipe against itself with that leg at weight 0, or without that signal."""
     full = replay.values(recipe, by)
     found = []
     for part, without in _without_each(recipe):
         values = replay.values(without, by)
-        found.append(Worth(part, float(values.mean()), paired_difference(full, values, how=how)))
+        found.append(Worth(part, float(values.mean()), compare(full, values)))
     return tuple(found)
 
 

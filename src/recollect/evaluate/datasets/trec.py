@@ -7,6 +7,7 @@ space. As in trec_eval the score decides and the written rank is ignored; equal 
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from hashlib import sha256
 from pathlib import Path
 
 from recollect.errors import DatasetError
@@ -20,6 +21,11 @@ class TrecRun:
 
     name: str
     rankings: Mapping[str, tuple[tuple[str, float], ...]]
+
+    @property
+    def fingerprint(self) -> str:
+        """Sixteen hex digits of every ranking, whatever the run is called and in whichever order its queries stand."""
+        return sha256(repr(sorted(self.rankings.items())).encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
 def read_run(path: Path) -> TrecRun:
