@@ -25,6 +25,8 @@ HOSTILE = {
     "months": "may ",
     "years": "2023 ",
     "almost ago": "twenty-two and a half years and a half ag ",
+    "almost sums": "2 1/2 years, 3 months and ",
+    "almost of last year": "May 3 of last yea ",
     "last": "last    ",
     "ranges": "1-1 ",
     "one long word": "x",

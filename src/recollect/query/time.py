@@ -134,6 +134,8 @@ def _rows_by_head() -> dict[str, tuple[Phrase, ...]]:
 
 _ROWS = _rows_by_head()
 _WORD = re.compile(r"\b[0-9A-Za-z]{3,10}\b")
+# Patterns that ignore case take these for i, s and k, but no table of words holds them.
+_FOREIGN_LETTERS = str.maketrans(dict.fromkeys("ıİſ\u212a", "é"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,9 +150,10 @@ class EnglishExtractor:
         if now is None:
             return None
         best: tuple[int, Anchor] | None = None
-        for place, rows in islice(_announced(query), _MOST_HEADS):
+        read = query if query.isascii() else query.translate(_FOREIGN_LETTERS)
+        for place, rows in islice(_announced(read), _MOST_HEADS):
             better = [row for row in rows if best is None or row.rank < best[0]]
-            best = _first(query, place, better, now) or best
+            best = _first(read, place, better, now) or best
             if best and best[0] == EXPLICIT:
                 break
         return best[1] if best else None

@@ -37,9 +37,12 @@ _SEASON_NAMES = tuple(SEASONS)
 _UNIT_NAMES = tuple(unit + plural for unit in UNITS for plural in ("", "s"))
 _PERIODS = ("week", "month", "year")
 
+_COUNT = rf"[0-9]{{1,5}}|(?:{'|'.join(TENS)})(?:[-\s](?:{'|'.join(DIGITS)}))?|{'|'.join((*TEENS, *DIGITS))}"
+_UNIT = "|".join(f"{unit}s?" for unit in UNITS)
+
 _FRAGMENTS = {
-    "count": rf"[0-9]{{1,5}}|(?:{'|'.join(TENS)})(?:[-\s](?:{'|'.join(DIGITS)}))?|{'|'.join((*TEENS, *DIGITS))}",
-    "unit": "|".join(f"{unit}s?" for unit in UNITS),
+    "count": _COUNT,
+    "unit": _UNIT,
     "month": (
         r"jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?"
         r"|nov(?:ember)?|dec(?:ember)?"
@@ -47,6 +50,7 @@ _FRAGMENTS = {
     "weekday": r"mon(?:day)?|tues?(?:day)?|wed(?:nesday)?|thu(?:rs)?(?:day)?|fri(?:day)?|sat(?:urday)?|sun(?:day)?",
     "season": "|".join(SEASONS),
     "year": r"(?:19|20)[0-9][0-9]",
+    "that_year": rf"(?:last|this) year(?! of\b)|(?:{_COUNT}|an?|a couple(?: of)?) years? ago",
     "mm": r"0[1-9]|1[0-2]",
     "dd": r"3[01]|[12][0-9]|0?[1-9]",
     "nth": r"st|nd|rd|th",
@@ -58,37 +62,56 @@ _SPACE = r"\s{1,4}"
 
 @cache
 def _compiled(form: str) -> re.Pattern[str]:
-    form = _FRAGMENT.sub(lambda name: rf"(?P<{name[1]}>{_FRAGMENTS[name[1]]})", form.replace(" ", _SPACE))
-    return re.compile(rf"\b(?:{form})(?!\w)", re.IGNORECASE)
+    form = _FRAGMENT.sub(lambda name: rf"(?P<{name[1]}>{_FRAGMENTS[name[1]]})", form)
+    return re.compile(rf"\b(?:{form})(?!\w)".replace(" ", _SPACE), re.IGNORECASE)
 
 
-_AMOUNT = r"(?P<quantity><count>|a couple(?: of)?|a few|several|half an?|an?)"
+_FRACTION = r"(?:[0-9]{1,5} )?(?:1/[234]|2/3|3/4)"
+_ANY_AMOUNT = rf"{_FRACTION}|{_COUNT}|a couple(?: of)?|a few|several|(?:half|1/2) an?|an?"
+_AMOUNT = rf"(?P<quantity>{_ANY_AMOUNT})"
 _DAY_PART = r"(?: (?:morning|afternoon|evening|night))?"
 _UNTIL = r"(?:\s?(?:-|–|to|and)\s?(?P<until>3[01]|[12][0-9]|0?[1-9])(?:st|nd|rd|th)?)?"
 _PIECE_OF = r"(?:beginning|start|middle|end|half|week|part|month) of"
 _NOT_IN_A_NUMBER = r"(?<![0-9][.,:/-])"
+_NOT_A_FRACTION = r"(?<![0-9][.,/])"
 _NOT_OF = r"(?! of\b)"
+_OF = r"(?:,? of|,)? "
+_NOT_NEXT_YEAR = rf"(?!{_OF}next year\b)"
+_NO_OWNER_OR_DAY_NEXT = r"(?!['’-]|\.?,?\s{0,4}[0-9])"
 _NO_YEAR_NEXT = r"(?!,?\s{0,4}(?:19|20)[0-9][0-9]\b)"
-_NO_DATE_NEXT = rf"(?!,? (?:the )?(?:[0-9]|(?:{'|'.join(MONTHS)})))(?! (?:mornings|afternoons|evenings|nights)\b)"
+_NO_DATE_NEXT = (
+    rf"(?!,? (?:the )?(?:[0-9]|(?:{'|'.join(_MONTH_NAMES)})\b))(?! (?:mornings|afternoons|evenings|nights)\b)"
+    rf"(?!,? in (?:the )?(?:(?:19|20)[0-9][0-9]|{'|'.join((*_MONTH_NAMES, *_SEASON_NAMES))})\b)"
+)
 _NO_SEASON_NEXT = r"(?! (?:of|rolls?|onions?|water|mattress(?:es)?|guys?|over|apart|off|down|out)\b)(?!-|,? [0-9]{4})"
 
 _ISO_DATE = r"(?<!-)<year>[-/]<mm>[-/](?P<dd>[0-3][0-9])(?:T[0-9:.]{2,15}Z?)?(?!-)"
 _ISO_MONTH = r"(?:in|during|since) <year>-<mm>(?!-)"
 _MONTH_DAY_YEAR = rf"<month>\.? <dd><nth>?{_UNTIL}(?:,? |,)<year>"
 _DAY_MONTH_YEAR = rf"{_NOT_IN_A_NUMBER}<dd><nth>?{_UNTIL}(?: of)? <month>\.?(?:,? |,)<year>"
+_YEAR_MONTH_DAY = rf"<year>(?:,? |-)<month>(?:\.? |-)<dd><nth>?(?![:%/-]|[.,][0-9]){_NO_YEAR_NEXT}"
+_MONTH_DAY_THAT_YEAR = rf"<month>\.? <dd><nth>?{_UNTIL}{_OF}<that_year>"
+_DAY_MONTH_THAT_YEAR = rf"{_NOT_IN_A_NUMBER}<dd><nth>?{_UNTIL}(?: of)? <month>\.?{_OF}<that_year>"
+_MONTH_THAT_YEAR = rf"<month>\.?{_OF}<that_year>"
+_SEASON_THAT_YEAR = rf"<season>{_OF}<that_year>"
 _MONTH_YEAR = r"<month>\.?,?(?: of)? <year>"
 _SEASON_YEAR = r"<season>(?: of|,)? <year>"
-_MONTH_DAY = rf"<month>\.? <dd><nth>?(?![:%/]|[.,][0-9]){_NO_YEAR_NEXT}"
-_DAY_MONTH = rf"{_NOT_IN_A_NUMBER}<dd><nth>?(?P<of> of)? <month>{_NO_YEAR_NEXT}"
-_AGO = rf"(?<![0-9][.,]){_AMOUNT}(?P<half> and a half)? <unit>(?P<more> and a half)? ago"
+_MONTH_DAY = rf"<month>\.? <dd><nth>?(?![:%/]|[.,][0-9]){_NO_YEAR_NEXT}{_NOT_NEXT_YEAR}"
+_DAY_MONTH = rf"{_NOT_IN_A_NUMBER}<dd><nth>?(?P<of> of)? <month>{_NO_YEAR_NEXT}{_NOT_NEXT_YEAR}"
+_AGO = rf"{_NOT_A_FRACTION}{_AMOUNT}(?P<half> and a half)? <unit>(?P<more> and a half)? ago"
+_GREATER = rf"(?:(?:{_ANY_AMOUNT})(?: and a half)? (?:{_UNIT})(?:,? and| &|,)? )"
+_SUM_AGO = rf"{_NOT_A_FRACTION}(?P<greater>{_GREATER}{{1,2}}){_AMOUNT}(?P<half> and a half)? <unit>(?P<more>) ago"
 _YESTERDAY = rf"(?P<before>(?:the )?day before )?(?:yesterday{_DAY_PART}|last night)"
 _TODAY = r"(?:earlier )?today|tonight|this (?:morning|afternoon|evening)"
 _PAST_UNITS = rf"(?:last|past) (?P<quantity><count>|few|couple(?: of)?|several) <unit>{_NOT_OF}"
 _PAST_UNIT = rf"(?:the|this) past (?P<quantity>)(?P<unit>day|week|month|year){_NOT_OF}"
 _WEEKEND = rf"(?P<which>last|this past|past|this) weekend{_NOT_OF}"
 _WEEKDAY = rf"(?P<which>last|this past|past|this|on) <weekday>{_DAY_PART}(?!-){_NO_DATE_NEXT}{_NOT_OF}"
-_MONTH = rf"(?P<which>in|last|during|since|{_PIECE_OF}) (?:<part>[-\s])?<month>(?!['’-]|\.?,?\s{{0,4}}[0-9]){_NOT_OF}"
-_SEASON = rf"(?P<which>last|this past|this|in|during|over|since)(?: the)? (?:<part>[-\s])?<season>{_NO_SEASON_NEXT}"
+_MONTH = (
+    rf"(?P<which>in|last|during|since|{_PIECE_OF}) (?:<part>[-\s])?<month>"
+    rf"{_NO_OWNER_OR_DAY_NEXT}{_NOT_OF}{_NOT_NEXT_YEAR}"
+)
+_SEASON = rf"(?P<which>last|this past|this|in|during|over|since)(?: the)? (?:<part>[-\s])?<season>{_NO_SEASON_NEXT}{_NOT_NEXT_YEAR}"
 _YEAR = rf"(?:in|during|since|{_PIECE_OF}) (?:the year )?(?:<part>[-\s])?<year>(?![-–/%:]|[.,][0-9])"
 
 # Within a rank the first phrase of a text wins, and at one place the first row.
@@ -97,10 +120,16 @@ PHRASES = (
     Phrase(EXPLICIT, (YEAR,), _ISO_MONTH, read.iso_month),
     Phrase(EXPLICIT, _MONTH_NAMES, _MONTH_DAY_YEAR, read.full_date),
     Phrase(EXPLICIT, _MONTH_NAMES, _DAY_MONTH_YEAR, read.full_date),
+    Phrase(EXPLICIT, _MONTH_NAMES, _YEAR_MONTH_DAY, read.year_first),
     Phrase(EXPLICIT, _MONTH_NAMES, _MONTH_YEAR, read.month_of_year),
     Phrase(EXPLICIT, _SEASON_NAMES, _SEASON_YEAR, read.season_of_year),
+    Phrase(EXPLICIT, _MONTH_NAMES, _MONTH_DAY_THAT_YEAR, read.full_date),
+    Phrase(EXPLICIT, _MONTH_NAMES, _DAY_MONTH_THAT_YEAR, read.full_date),
+    Phrase(EXPLICIT, _MONTH_NAMES, _MONTH_THAT_YEAR, read.month_of_that_year),
+    Phrase(EXPLICIT, _SEASON_NAMES, _SEASON_THAT_YEAR, read.season_of_that_year),
     Phrase(NAMED, _MONTH_NAMES, _MONTH_DAY, read.day_of_month),
     Phrase(NAMED, _MONTH_NAMES, _DAY_MONTH, read.day_of_month),
+    Phrase(NAMED, ("ago",), _SUM_AGO, read.sum_ago),
     Phrase(NAMED, ("ago",), _AGO, read.ago),
     Phrase(NAMED, ("yesterday", "night"), _YESTERDAY, read.yesterday),
     Phrase(NAMED, ("today", "tonight", "morning", "afternoon", "evening"), _TODAY, read.today),

@@ -5,7 +5,10 @@ A reading is None when the words could as well mean something else: "May 3 peopl
 """
 
 import re
+from collections.abc import Iterator
 from datetime import date, timedelta
+from fractions import Fraction
+from itertools import pairwise
 
 from recollect.query.time_calendar import Now, Reading, month_after
 
@@ -15,6 +18,7 @@ TENS = ("twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "nin
 MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 WEEKDAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 SEASONS = {"spring": 3, "summer": 6, "autumn": 9, "fall": 9, "winter": 12}
+EARLIEST_YEAR = 1900
 UNITS = {"minute": 1 / 1440, "hour": 1 / 24, "day": 1, "week": 7, "fortnight": 14, "month": 30, "year": 365}
 
 _NUMBERS = {word: value for value, word in enumerate((*DIGITS, *TEENS), start=1)} | {
@@ -27,11 +31,13 @@ _TOLERANCES = {"minute": 1 / 24, "hour": 3 / 24, "day": 2, "week": 5, "fortnight
 _TOLERANCES_OF_ONE = {"week": 3, "month": 7}
 _VAGUE_AMOUNTS = {"few": 2, "several": 2}
 _WIDEST = 180
+_LONGER_BY = {"month": 0.44, "year": 0.25}  # days by which the mean one exceeds the round number in UNITS
 
 _BEFORE_DATES = frozenset({"on", "by", "in", "since", "until", "till", "before", "after", "from", "to", "of", "around"})
 _DETERMINERS = frozenset({"the", "a", "an", "my", "your", "his", "her", "its", "our", "their"})
 _COUNTED = frozenset({"people", "men", "women", "children", "percent", "feet", "kg", "km", "mb", "gb", "ms", "px", "x"})
 _NOT_PLURAL = frozenset({"was", "is", "has", "does", "as", "this", "his", "its", "us", "always", "perhaps", "besides"})
+_BEFORE_PERIODS = _BEFORE_DATES | {"during", "last", "over", "early", "mid", "late"}
 _WORD_AFTER = re.compile(r"\s{1,4}([^\W\d_]{1,24})")
 _WORD_BEFORE = re.compile(r"([^\W\d_]{1,24})\s{1,4}\Z")
 
@@ -39,13 +45,28 @@ _WORD_BEFORE = re.compile(r"([^\W\d_]{1,24})\s{1,4}\Z")
 def ago(found: re.Match[str], now: Now) -> Reading | None:
     """So many units before now; "a year and a half ago" adds half a unit."""
     amount, unit = _amount(found["quantity"]), found["unit"].lower().removesuffix("s")
-    count = _count(found["quantity"]) + (0.5 if found["half"] or found["more"] else 0)
+    count = _last_count(found)
     if amount == "a" and count == 1 and unit in _TOLERANCES_OF_ONE:
         return now.ago(count * UNITS[unit], _TOLERANCES_OF_ONE[unit])
     tolerance = _TOLERANCES[unit] * _VAGUE_AMOUNTS.get(amount, 1)
     if unit == "year":
         tolerance = min(_WIDEST, tolerance * max(1, count))
     return now.ago(count * UNITS[unit], tolerance)
+
+
+def sum_ago(found: re.Match[str], now: Now) -> Reading | None:
+    """ "Two years and three months ago": as precise as the smallest unit, and as the round lengths of the others allow.
+
+    None for "he came for 3 days, 2 weeks ago".
+    """
+    last = found["unit"].lower().removesuffix("s")
+    parts = [*_counted_units(found["greater"]), (_last_count(found), last)]
+    lengths = [UNITS[unit] for _, unit in parts]
+    if any(longer <= shorter for longer, shorter in pairwise(lengths)):
+        return None
+    tolerance = _TOLERANCES[last] * _VAGUE_AMOUNTS.get(_amount(found["quantity"]), 1)
+    drift = sum(count * _LONGER_BY.get(unit, 0) for count, unit in parts)
+    return now.ago(sum(count * UNITS[unit] for count, unit in parts), tolerance + drift)
 
 
 def past_units(found: re.Match[str], now: Now) -> Reading | None:
@@ -109,12 +130,34 @@ def iso_month(found: re.Match[str], now: Now) -> Reading | None:
 
 def full_date(found: re.Match[str], now: Now) -> Reading | None:
     """A day of a named year, or the days until another one of the same month."""
-    year, month = int(found["year"]), _month(found)
+    year, month, until = _year(found, now), _month(found), found.groupdict().get("until")
     first = _valid_date(year, month, int(found["dd"]))
-    last = _valid_date(year, month, int(found["until"])) if found["until"] else first
+    last = _valid_date(year, month, int(until)) if until else first
     if first is None or last is None or last < first:
         return None
     return now.day(first, 2 + (last - first).days / 2, last)
+
+
+def year_first(found: re.Match[str], now: Now) -> Reading | None:
+    """ "2021 May 3", but not "in 2021 may 3 people come"."""
+    return None if found["month"] in ("may", "march") and _word_after(found) else full_date(found, now)
+
+
+def month_of_that_year(found: re.Match[str], now: Now) -> Reading | None:
+    """ "May last year", but not "it may last years"."""
+    name, year = found["month"], _year(found, now)
+    opens = name.lower() in ("may", "march") and not found.string[: found.start()].strip()
+    if (name.islower() or opens) and _word_before(found) not in _BEFORE_PERIODS:
+        return None
+    return now.month(year, _month(found)) if year >= EARLIEST_YEAR else None
+
+
+def season_of_that_year(found: re.Match[str], now: Now) -> Reading | None:
+    """ "The fall of last year", but not "did prices fall last year"."""
+    name, year = found["season"].lower(), _year(found, now)
+    if name in ("fall", "spring") and _word_before(found) not in (*_BEFORE_PERIODS, "the"):
+        return None
+    return now.season(year, SEASONS[name]) if year >= EARLIEST_YEAR else None
 
 
 def month_of_year(found: re.Match[str], now: Now) -> Reading | None:
@@ -168,12 +211,44 @@ def _amount(quantity: str) -> str:
 
 
 def _count(quantity: str) -> float:
+    quantity, half = quantity.lower(), " and a half"
+    if quantity.endswith(half):
+        return _count(quantity.removesuffix(half)) + 0.5
+    if "/" in quantity:
+        return float(sum(Fraction(word) for word in quantity.split() if word[0].isdigit()))
     amount = _amount(quantity)
     if amount in _AMOUNTS:
         return _AMOUNTS[amount]
     if amount.isdigit():
         return int(amount)
-    return sum(_NUMBERS[word] for word in quantity.lower().replace("-", " ").split())
+    return sum(_NUMBERS[word] for word in quantity.replace("-", " ").split())
+
+
+def _last_count(found: re.Match[str]) -> float:
+    return _count(found["quantity"]) + (0.5 if found["half"] or found["more"] else 0)
+
+
+def _counted_units(text: str) -> Iterator[tuple[float, str]]:
+    """Every amount with its unit: "two years, 3 months and" holds (2, year) and (3, month)."""
+    amount: list[str] = []
+    for word in text.lower().replace(",", " ").split():
+        unit = word.removesuffix("s")
+        if unit in UNITS:
+            yield _count(" ".join(amount)), unit
+            amount = []
+        elif amount or word not in ("and", "&"):
+            amount.append(word)
+
+
+def _year(found: re.Match[str], now: Now) -> int:
+    """The year that is named: "2021", "last year", "two years ago"."""
+    groups = found.groupdict()
+    if groups.get("year"):
+        return int(groups["year"])
+    words = groups["that_year"].lower().split()
+    if words[-1] == "ago":
+        return now.today.year - int(_count(" ".join(words[:-2])))
+    return now.today.year - (words[0] == "last")
 
 
 def _month(found: re.Match[str]) -> int:
