@@ -1,8 +1,16 @@
 """recall, search-keywords, parse, and looking things up."""
 
+import io
 import math
+import sys
 
 import pytest
+import typer.main
+
+from recollect.apps.cli import build, options
+from recollect.apps.cli.output import show_lines
+from recollect.memory import Memory
+from recollect.model import KINDS, TIERS
 
 
 @pytest.fixture
@@ -236,3 +244,54 @@ def test_stats_counts(pets):
 def test_recalls_are_counted_as_accesses(pets):
     pets.ok("recall", "grey cat", "--limit", "1")
     assert pets.ok("get", "cat", "--json").json["access_count"] == 1
+
+
+@pytest.mark.parametrize("args", [["recall", "cat"], ["search-keywords", "cat"]])
+@pytest.mark.parametrize("form", [[], ["--json"]])
+def test_hits_are_printed_before_the_memory_is_closed(pets, monkeypatch, args, form):
+    """Closing writes down what was recalled and may wait behind a writer; nothing found is held back for it."""
+    printed = []
+    monkeypatch.setattr("sys.stdout", io.StringIO())
+    close = Memory.close
+    monkeypatch.setattr(Memory, "close", lambda self: (printed.append(sys.stdout.getvalue()), close(self))[1])
+    pets.ok(*args, *form)
+    assert "Caroline adopted a grey cat, Oscar" in printed[0]
+
+
+def test_json_leaves_the_buffer_at_once(pets, monkeypatch):
+    flushed = []
+    monkeypatch.setattr("sys.stdout", io.StringIO())
+    monkeypatch.setattr(sys.stdout, "flush", lambda: flushed.append(sys.stdout.getvalue()))
+    show_lines([{"id": 1}, {"id": 2}])
+    assert flushed == ['{"id": 1}\n{"id": 2}\n']
+
+
+@pytest.mark.parametrize("several", ["tags", "kinds", "tiers", "priorities", "threads", "sources"])
+def test_filters_of_several_take_the_singular_too(several):
+    single = {"priorities": "priority"}.get(several, several.removesuffix("s"))
+    for command in ("recall", "list", "search-keywords"):
+        assert {f"--{single}", f"--{several}"} <= options_of(command)
+    assert {"--tag", "--tags"} <= options_of("remember") & options_of("update")
+
+
+def options_of(name):
+    command = typer.main.get_command(build()).commands[name]
+    return {option for parameter in command.params for option in parameter.opts}
+
+
+def test_tag_and_tags_are_the_same(pets):
+    pets.remember("Oscar sleeps", "--tag", "pets", "--tag", "naps", "--id", "nap")
+    assert ids(pets.ok("list", "--tag", "pets", "--tags", "naps", "--json")) == ["nap"]
+
+
+@pytest.mark.parametrize("option", ["--limit", "--max-tokens"])
+def test_no_limit_is_zero_and_less_is_wrong_usage(pets, option):
+    assert len(pets.ok("recall", "Caroline OR Melanie OR rent", option, "0", "--json").lines) >= 3
+    ran = pets("recall", "cat", option, "-1")
+    assert (ran.code, ran.out) == (2, "")
+    assert option in ran.err
+
+
+def test_kinds_and_tiers_in_the_help_are_those_there_are():
+    assert options.KINDS.replace(" or ", ", ").split(", ") == list(KINDS)
+    assert options.TIERS.replace(" or ", ", ").split(", ") == list(TIERS)

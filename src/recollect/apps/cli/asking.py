@@ -15,13 +15,13 @@ from recollect.clock import to_us
 
 if TYPE_CHECKING:
     from recollect.recipes import Recipe
-    from recollect.trace import Recall
+    from recollect.trace import Recall, WhyNot
 
 app = typer.Typer()
 PANEL = "Ask"
 
 Question = Annotated[str, typer.Argument(help="The question; - reads it from stdin.")]
-Limit = Annotated[int | None, typer.Option("--limit", "-n", help="How many at most; 0 for all.")]
+Limit = Annotated[int | None, typer.Option("--limit", "-n", min=0, help="How many at most; 0 for all.")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +36,9 @@ class Formula:
         ),
     ] = None
     limit: Limit = None
-    max_tokens: Annotated[int | None, typer.Option("--max-tokens", help="A budget for all texts together.")] = None
+    max_tokens: Annotated[
+        int | None, typer.Option("--max-tokens", min=0, help="A budget for all texts together; 0 for none.")
+    ] = None
     now: Annotated[str | None, typer.Option("--now", help="The moment the question is asked, if not now.")] = None
 
     def resolved(self, default: str) -> "Recipe":
@@ -73,21 +75,8 @@ def recall(
         chosen = formula.resolved(settings_of(common).recipe)
         found = memory.recall(text_of(question), recipe=chosen, **formula.given(), **filters.where())
         reason = None if why_not is None else found.why_not(why_not)
-    for message in found.warnings:
-        warn(message)
-    if common.json:
-        from recollect.apps import wire
-
-        if reason is not None:
-            show_json(wire.why_not(reason))
-        else:
-            _show_hits(found)
-        return
-    from recollect.apps.cli.explaining import absence, hits
-
-    show(hits(found, explain))
-    if reason is not None:
-        show(absence(reason))
+        # Before the memory is closed: closing writes down what was recalled, and that may wait for another process.
+        _show_found(found, common, explain, reason)
 
 
 @command(
@@ -97,14 +86,7 @@ def search_keywords(question: Question, filters: Filters, common: Common, limit:
     """The keyword leg alone, with its whole syntax: "a phrase", AND, OR, NOT, prefix*, essence: and tags:."""
     with reading(common, Models(embedder="none")) as memory:
         found = memory.search_keywords(text_of(question), limit=10 if limit is None else limit, **filters.where())
-    for message in found.warnings:
-        warn(message)
-    if common.json:
-        _show_hits(found)
-    else:
-        from recollect.apps.cli.explaining import hits
-
-        show(hits(found, explained=False))
+        _show_found(found, common)
 
 
 @command(app, panel=PANEL, example='recollect parse "what did we decide about #pricing last week?" --now 2026-05-08')
@@ -140,7 +122,19 @@ def moment_of(now: str | None) -> datetime:
     return moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
 
 
-def _show_hits(found: "Recall") -> None:
-    from recollect.apps import wire
+def _show_found(found: "Recall", common: Common, explain: bool = False, reason: "WhyNot | None" = None) -> None:
+    for message in found.warnings:
+        warn(message)
+    if common.json:
+        from recollect.apps import wire
 
-    show_lines({"id": hit.id, "text": hit.text, **wire.hit(hit)} for hit in found)
+        if reason is not None:
+            show_json(wire.why_not(reason))
+        else:
+            show_lines({"id": hit.id, "text": hit.text, **wire.hit(hit)} for hit in found)
+        return
+    from recollect.apps.cli.explaining import absence, hits
+
+    show(hits(found, explain))
+    if reason is not None:
+        show(absence(reason))

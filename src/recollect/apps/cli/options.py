@@ -16,12 +16,17 @@ _FIELDS = "Fields of the memory"
 Words = list[str] | None
 
 
-def _filter(*names: str, help: str) -> Any:
-    return typer.Option(*names, help=help, rich_help_panel=_FILTERS)
+# As `recollect.model` has them, which is too heavy to load for `--help`; a test compares the two.
+KINDS = "observation, fact, event, preference, task, work, context, note, procedure or reflection"
+TIERS = "procedural, semantic, episodic, working or unknown"
 
 
-def _field(*names: str, help: str) -> Any:
-    return typer.Option(*names, help=help, rich_help_panel=_FIELDS)
+def _filter(*names: str, help: str, **more: Any) -> Any:
+    return typer.Option(*names, help=help, rich_help_panel=_FILTERS, **more)
+
+
+def _field(*names: str, help: str, **more: Any) -> Any:
+    return typer.Option(*names, help=help, rich_help_panel=_FIELDS, **more)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,18 +59,30 @@ class Models:
 class Filters:
     """What may be found at all."""
 
-    tags: Annotated[Words, _filter("--tags", help="Only memories with all these tags: a,b")] = None
-    kind: Annotated[Words, _filter("--kind", "--kinds", help="Only these kinds.")] = None
-    tier: Annotated[Words, _filter("--tier", "--tiers", help="Only these tiers.")] = None
-    priority: Annotated[Words, _filter("--priority", "--priorities", help="Only these priorities: P1,P2")] = None
-    thread: Annotated[Words, _filter("--thread", "--threads", help="Only these threads.")] = None
-    source: Annotated[Words, _filter("--source", "--sources", help="Only these sources.")] = None
-    meta: Annotated[Words, _filter("--meta", help="Only where metadata has KEY=VALUE; may be repeated.")] = None
-    since: Annotated[str | None, _filter("--since", help="Dated at or after this moment.")] = None
-    until: Annotated[str | None, _filter("--until", help="Dated before this moment.")] = None
-    as_of: Annotated[str | None, _filter("--as-of", help="What was true at this moment.")] = None
-    known_at: Annotated[str | None, _filter("--known-at", help="What the store knew at this moment.")] = None
-    min_trust: Annotated[float | None, _filter("--min-trust", help="At least this trust, 0 to 1.")] = None
+    tags: Annotated[
+        Words, _filter("--tags", "--tag", metavar="TAGS", help="Only memories with all these tags: a,b")
+    ] = None
+    kind: Annotated[Words, _filter("--kind", "--kinds", metavar="KINDS", help=f"Only these kinds: {KINDS}.")] = None
+    tier: Annotated[Words, _filter("--tier", "--tiers", metavar="TIERS", help=f"Only these tiers: {TIERS}.")] = None
+    priority: Annotated[
+        Words, _filter("--priority", "--priorities", metavar="P", help="Only these priorities: P1,P2")
+    ] = None
+    thread: Annotated[
+        Words, _filter("--thread", "--threads", metavar="NAME", help="Only this thread; may be repeated.")
+    ] = None
+    source: Annotated[
+        Words, _filter("--source", "--sources", metavar="NAME", help="Only from this source; may be repeated.")
+    ] = None
+    meta: Annotated[
+        Words, _filter("--meta", metavar="KEY=VALUE", help="Only where metadata says so; may be repeated.")
+    ] = None
+    since: Annotated[
+        str | None, _filter("--since", metavar="TIME", help="Dated at or after: 2026-05-08, or 2026-05-08T13:56Z")
+    ] = None
+    until: Annotated[str | None, _filter("--until", metavar="TIME", help="Dated before.")] = None
+    as_of: Annotated[str | None, _filter("--as-of", metavar="TIME", help="What was true then.")] = None
+    known_at: Annotated[str | None, _filter("--known-at", metavar="TIME", help="What the store knew then.")] = None
+    min_trust: Annotated[float | None, _filter("--min-trust", min=0, max=1, help="At least this trust.")] = None
     everything: Annotated[bool, _filter("--everything", help="Also the expired, the closed and the archived.")] = False
     no_reflections: Annotated[bool, _filter("--no-reflections", help="Without reflections.")] = False
 
@@ -94,21 +111,29 @@ class Filters:
 class Fields:
     """What a memory carries besides its text."""
 
-    tags: Annotated[Words, _field("--tags", help="Tags: a,b")] = None
-    thread: Annotated[str | None, _field("--thread", help="The conversation it belongs to.")] = None
-    kind: Annotated[str | None, _field("--kind", help="observation, fact, event, preference, task, …")] = None
-    tier: Annotated[str | None, _field("--tier", help="procedural, semantic, episodic, working or unknown.")] = None
-    priority: Annotated[str | None, _field("--priority", help="P1 to P4.")] = None
+    tags: Annotated[Words, _field("--tags", "--tag", metavar="TAGS", help="Its tags: a,b; may be repeated.")] = None
+    thread: Annotated[str | None, _field("--thread", metavar="NAME", help="The conversation it belongs to.")] = None
+    kind: Annotated[str | None, _field("--kind", metavar="KIND", help=f"{KINDS}.")] = None
+    tier: Annotated[str | None, _field("--tier", metavar="TIER", help=f"{TIERS}.")] = None
+    priority: Annotated[str | None, _field("--priority", metavar="P", help="P1, P2, P3 or P4; P1 is the highest.")] = (
+        None
+    )
     importance: Annotated[float | None, _field("--importance", help="0 to 1.")] = None
     confidence: Annotated[float | None, _field("--confidence", help="0 to 0.7; it grows by corroboration.")] = None
-    essence: Annotated[str | None, _field("--essence", help="A short form of the text, searched too.")] = None
-    meta: Annotated[
-        Words, _field("--meta", help="Metadata as KEY=VALUE, the value read as JSON if it is; may be repeated.")
+    essence: Annotated[
+        str | None, _field("--essence", metavar="TEXT", help="A short form of the text, searched too.")
     ] = None
-    valid_from: Annotated[str | None, _field("--valid-from", help="When it began to be true.")] = None
-    valid_to: Annotated[str | None, _field("--valid-to", help="When it stopped being true.")] = None
-    expires_at: Annotated[str | None, _field("--expires-at", help="When it may be let go.")] = None
-    source: Annotated[str | None, _field("--source", help="Where it came from.")] = None
+    meta: Annotated[
+        Words,
+        _field("--meta", metavar="KEY=VALUE", help="Metadata, the value read as JSON if it is; may be repeated."),
+    ] = None
+    valid_from: Annotated[
+        str | None,
+        _field("--valid-from", metavar="TIME", help="When it began to be true: 2026-05-08, or 2026-05-08T13:56Z"),
+    ] = None
+    valid_to: Annotated[str | None, _field("--valid-to", metavar="TIME", help="When it stopped being true.")] = None
+    expires_at: Annotated[str | None, _field("--expires-at", metavar="TIME", help="When it may be let go.")] = None
+    source: Annotated[str | None, _field("--source", metavar="NAME", help="Where it came from.")] = None
     trust: Annotated[float | None, _field("--trust", help="How far the source is trusted, 0 to 1.")] = None
 
     def given(self) -> dict[str, Any]:

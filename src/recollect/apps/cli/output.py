@@ -44,13 +44,14 @@ def show(*parts: "RenderableType") -> None:
 
 def show_json(data: Mapping[str, object]) -> None:
     """Prints one object on one line."""
-    sys.stdout.write(json.dumps(data, ensure_ascii=False) + "\n")
+    show_lines([data])
 
 
 def show_lines(rows: Iterable[Mapping[str, object]]) -> None:
-    """Prints one object a line."""
+    """Prints one object a line, at once, whatever the command has still to do."""
     for row in rows:
-        show_json(row)
+        sys.stdout.write(json.dumps(row, ensure_ascii=False) + "\n")
+    sys.stdout.flush()
 
 
 def warn(message: str) -> None:
