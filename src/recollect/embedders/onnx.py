@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
 
 import numpy as np
 
@@ -12,7 +13,11 @@ from recollect.models.pinned import Pooling
 from recollect.models.sessions import Session
 from recollect.models.tokens import open_tokenizer, well_formed, windows
 
+PASSAGE_WINDOWS = 32  # about 14,000 tokens, or 25 pages
+QUERY_WINDOWS = 4
 _SLICE = 512  # texts held tokenised at once
+
+_Item = TypeVar("_Item")
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +45,9 @@ class _Frame:
 class OnnxEmbedder:
     """An embedder run by onnxruntime.
 
-    A text longer than the model's limit is read in overlapping windows, whose vectors are averaged by length.
+    A text longer than the model's limit is read in overlapping windows, whose vectors are averaged by length. Of a passage
+    at most 32 windows are read, evenly spread from its first word to its last; of a query the first 4. So the longest text
+    costs no more than 32 usual ones; keyword search knows every word of it all the same.
     """
 
     def __init__(self, folder: Path, settings: OnnxSettings, device: str = "auto", threads: int | None = None) -> None:
@@ -48,6 +55,9 @@ class OnnxEmbedder:
         self._tokenizer = open_tokenizer(folder / "tokenizer.json")
         self._session = Session(folder / "model.onnx", device, threads)
         self._frames = {prefix: self._frame(prefix) for prefix in (settings.query_prefix, settings.passage_prefix)}
+        # PASSAGE_WINDOWS and QUERY_WINDOWS are left out: a text with fewer windows has the same vector whatever they are, and
+        # one with more a vector of the same space, comparable with all others. Named here, they would make every store be
+        # embedded anew for the sake of texts longer than 25 pages.
         self._fingerprint = fingerprint_of(
             settings.name,
             weights=settings.weights,
@@ -71,11 +81,14 @@ class OnnxEmbedder:
         return rows
 
     def embed_query(self, text: str) -> Vector:
-        return self._embed(self._windows(text, self._settings.query_prefix))
+        return self._embed(self._windows(text, self._settings.query_prefix)[:QUERY_WINDOWS])
 
     def _fill(self, rows: Matrix, texts: Sequence[str], indexes: range) -> None:
         """Longest first, so that no thread is left alone with a long text at the end."""
-        cut = {index: self._windows(texts[index], self._settings.passage_prefix) for index in indexes}
+        cut = {
+            index: spread(self._windows(texts[index], self._settings.passage_prefix), PASSAGE_WINDOWS)
+            for index in indexes
+        }
         order = sorted(indexes, key=lambda index: -sum(map(len, cut[index])))
         for index, vector in zip(order, self._session.each(lambda i: self._embed(cut[i]), order), strict=True):
             rows[index] = vector
@@ -112,3 +125,10 @@ class OnnxEmbedder:
             return output
         pooled: Vector = output[0] if self._settings.pooling is Pooling.CLS else output.mean(axis=0)
         return pooled
+
+
+def spread(items: Sequence[_Item], most: int) -> Sequence[_Item]:
+    """All items, or `most` of them at even distances, the first and the last among them."""
+    if len(items) <= most:
+        return items
+    return [items[index * (len(items) - 1) // (most - 1)] for index in range(most)]

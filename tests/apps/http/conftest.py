@@ -9,6 +9,7 @@ from starlette.testclient import TestClient
 from recollect.apps.http.app import Limits, Served, build
 from recollect.apps.http.tokens import Tokens
 from recollect.apps.opener import Opener
+from recollect.embedders import Embedder
 from recollect.settings import Settings
 from recollect.testing import FixedClock, ToyEmbedder
 
@@ -20,11 +21,13 @@ def start(tmp_path: Path) -> Iterator[Starter]:
     """Starts servers; `limits` may be others than the usual ones, and without `enter` somebody else runs the app."""
     running: list[TestClient] = []
 
-    def begin(limits: Limits = UNHURRIED, *, enter: bool = True, **more: object) -> Site:
+    def begin(
+        limits: Limits = UNHURRIED, *, enter: bool = True, embedder: Embedder | None = None, **more: object
+    ) -> Site:
         clock, seconds = FixedClock("2026-05-08"), Seconds()
         tokens = Tokens(tmp_path / "tokens.toml")
         secret = tokens.make_first()
-        opener = Opener(Settings(embedder="none", reranker="none"), embedder=ToyEmbedder(), clock=clock)
+        opener = Opener(Settings(embedder="none", reranker="none"), embedder=embedder or ToyEmbedder(), clock=clock)
         served = Served(
             folder=tmp_path / "spaces",
             opener=opener,

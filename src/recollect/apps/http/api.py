@@ -25,7 +25,7 @@ from recollect.apps.http.route import Matched, Route, match
 from recollect.apps.http.routes import ROUTES
 from recollect.apps.http.spaces import Spaces
 from recollect.apps.http.tokens import EVERY_SPACE, SCOPES, Grant
-from recollect.apps.http.work import Workers
+from recollect.apps.http.work import Workers, whose
 from recollect.errors import NotFound, RecollectError
 from recollect.memory import Memory
 
@@ -42,6 +42,7 @@ class Site:
 
     spaces: Spaces
     workers: Workers
+    health: Workers  # a thread of its own, so that being busy is not taken for being ill
     logins: Logins
     metrics: Metrics
     mcp: ASGIApp
@@ -58,6 +59,11 @@ class Call:
     grant: Grant
     space: str | None
     asked: Any
+
+    @property
+    def whose(self) -> tuple[str, ...]:
+        """Who has to share the threads with others."""
+        return whose(self.grant, self.space)
 
 
 class Api:
@@ -121,6 +127,9 @@ class Api:
         return Response(body, call.route.status, media_type="application/json")
 
     async def _with_memory(self, call: Call, work: Callable[[Memory], T], seconds: float | None = None) -> T:
+        return await self._site.workers.run(self._leased(call, work), seconds, call.whose)
+
+    def _leased(self, call: Call, work: Callable[[Memory], T]) -> Callable[[], T]:
         space = call.space
         if space is None:
             raise Refused(422, "space", "this token reaches several spaces; say which: ?space=NAME")
@@ -129,7 +138,7 @@ class Api:
             with self._site.spaces.lease(space, create=call.route.creates) as memory:
                 return work(memory)
 
-        return await self._site.workers.run(leased, seconds)
+        return leased
 
     # -- what is not a verb on a memory
 
@@ -154,21 +163,22 @@ class Api:
         return _json({"name": grant.name, "scopes": scopes, "spaces": sorted(grant.spaces)})
 
     async def _spaces(self, call: Call) -> Response:
-        names = await self._site.workers.run(self._site.spaces.names)
+        names = await self._site.workers.run(self._site.spaces.names, whose=call.whose)
         return _json({"spaces": [name for name in names if call.grant.reaches(name)]})
 
     async def _drop_space(self, call: Call) -> Response:
         name = call.asked.name
         if not call.grant.reaches(name):
             raise Refused(403, "space", f"this token does not reach the space {name[:80]!r}")
-        await self._site.workers.run(lambda: self._site.spaces.drop(name))
+        await self._site.workers.run(lambda: self._site.spaces.drop(name), whose=whose(call.grant, name))
         return await self._spaces(call)
 
     async def _openapi(self, call: Call) -> Response:
         return _json(document())
 
     async def _ready(self, call: Call) -> Response:
-        await self._with_memory(call, lambda memory: memory.store.state(), self._site.search_seconds)
+        work = self._leased(call, lambda memory: memory.store.state())
+        await self._site.health.run(work, self._site.search_seconds)
         return _json({"status": "ready"})
 
     async def _metrics(self, call: Call) -> Response:

@@ -77,10 +77,10 @@ def build(served: Served) -> Server:
         default_file=served.default_file,
         keep=limits.open_spaces,
     )
-    workers = Workers(limits.threads, limits.most_waiting)
+    workers, health = Workers(limits.threads, limits.most_waiting), Workers(1, limits.most_waiting)
     logins = Logins(served.tokens, served.clock)
     mcp = McpEndpoint(HttpDoor(spaces, workers, limits.search_seconds, served.mcp_scopes))
-    site = Site(spaces, workers, logins, metrics, mcp, limits.search_seconds, served.routes)
+    site = Site(spaces, workers, health, logins, metrics, mcp, limits.search_seconds, served.routes)
     doors = Doors(
         hosts=Hosts.of(served.host_names, served.origins),
         tokens=served.tokens,
@@ -94,6 +94,7 @@ def build(served: Served) -> Server:
         async with mcp.sessions.run():
             yield
         workers.close()
+        health.close()
         spaces.close()
 
     app = Starlette(

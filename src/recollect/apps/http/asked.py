@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
+from recollect.apps.given import TEXT_LIMIT
 from recollect.apps.http.strict_json import strict_json
 from recollect.model import KINDS, PRIORITIES, TIERS
 
@@ -25,7 +26,7 @@ Time = Annotated[
 Whole = Annotated[int, Field(ge=-_INT64, lt=_INT64)]
 Fraction = Annotated[float, Field(ge=0, le=1)]
 Numbers = Annotated[list[float], Field(min_length=1, max_length=8192)]
-Text = Annotated[str, Field(min_length=1)]
+Text = Annotated[str, Field(min_length=1, max_length=TEXT_LIMIT)]
 Query = Annotated[str, Field(max_length=10_000, description="What to look for.")]
 
 
@@ -162,7 +163,7 @@ class Fields(Asked):
 
     text: Text
     id: Word | None = None
-    essence: str | None = None
+    essence: Annotated[str, Field(max_length=TEXT_LIMIT)] | None = None
     kind: Word | None = None
     tier: Word | None = None
     priority: Word | None = None
@@ -192,8 +193,8 @@ class Changes(Asked):
     """What is to be different about a memory; null empties a field that may be empty."""
 
     id: Word
-    text: str = Field(default_factory=str)
-    essence: str | None = None
+    text: str = Field(default_factory=str, max_length=TEXT_LIMIT)
+    essence: Annotated[str, Field(max_length=TEXT_LIMIT)] | None = None
     kind: Word = Field(default_factory=str)
     tier: Word = Field(default_factory=str)
     priority: Word = Field(default_factory=str)

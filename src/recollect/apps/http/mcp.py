@@ -13,7 +13,7 @@ from recollect.apps.http.body import JSON_LIMIT
 from recollect.apps.http.refusals import Refused
 from recollect.apps.http.spaces import Spaces
 from recollect.apps.http.tokens import Grant
-from recollect.apps.http.work import Workers
+from recollect.apps.http.work import Workers, whose
 from recollect.apps.mcp.server import Context, build
 from recollect.errors import InvalidInput
 from recollect.memory import Memory
@@ -48,10 +48,12 @@ class HttpDoor:
         with self._spaces.lease(space, create=scope == "write") as memory:
             yield memory
 
-    async def run(self, work: Callable[[], T], searches: bool) -> T:
+    async def run(self, context: Context, work: Callable[[], T], searches: bool) -> T:
         """In the server's own threads, searches under its deadline."""
+        state = _state(context)
+        seconds = self._search_seconds if searches else None
         try:
-            return await self._workers.run(work, self._search_seconds if searches else None)
+            return await self._workers.run(work, seconds, whose(state.grant, state.space))
         except Refused as refused:  # there is no status inside MCP, only what it says
             raise MCPError(types.INTERNAL_ERROR, refused.message) from None
 

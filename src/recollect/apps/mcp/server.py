@@ -43,7 +43,7 @@ class Door(Protocol):
 
     def scopes(self, context: Context) -> frozenset[str]: ...
     def memory(self, context: Context, scope: str) -> AbstractContextManager[Memory]: ...
-    def run(self, work: Callable[[], T], searches: bool) -> Awaitable[T]: ...
+    def run(self, context: Context, work: Callable[[], T], searches: bool) -> Awaitable[T]: ...
 
 
 def build(door: Door) -> Server[Any]:
@@ -179,7 +179,7 @@ class _Desk:
             with self._door.memory(context, scope) as memory:
                 return work(memory)
 
-        return await self._door.run(reached, searches)
+        return await self._door.run(context, reached, searches)
 
     def _may_read(self, context: Context) -> bool:
         return "read" in self._door.scopes(context)

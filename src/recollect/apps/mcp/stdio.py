@@ -34,7 +34,7 @@ class OneMemory:
         """The one memory."""
         yield self._memory
 
-    def run(self, work: Callable[[], T], searches: bool) -> Awaitable[T]:
+    def run(self, context: Context, work: Callable[[], T], searches: bool) -> Awaitable[T]:
         """In a thread, so that the connection stays responsive."""
         return anyio.to_thread.run_sync(work)
 

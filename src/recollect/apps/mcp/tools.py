@@ -7,6 +7,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from recollect.apps import wire
+from recollect.apps.given import TEXT_LIMIT
 from recollect.apps.mcp import answers
 from recollect.apps.mcp.answers import Answer
 from recollect.cookbook import named
@@ -52,7 +53,10 @@ class RecallArguments(Narrowed):
 class RememberArguments(Arguments):
     """Arguments of `remember`."""
 
-    text: str = Field(description="What to remember: one self-contained statement, with names and dates written out.")
+    text: str = Field(
+        description="What to remember: one self-contained statement, with names and dates written out.",
+        max_length=TEXT_LIMIT,
+    )
     tags: list[str] = Field([], description="A few lower-case words to group it by.")
     kind: str = Field("observation", description=f"One of {', '.join(KINDS)}.")
     thread: str | None = Field(
