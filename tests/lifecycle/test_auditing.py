@@ -1,13 +1,23 @@
 """The audit lists duplicates, stale facts, memories never recalled, secrets and orphans; redaction reaches every version."""
 
+import json
+import warnings
+from collections.abc import Sequence
 from pathlib import Path
 
+import numpy as np
 import pytest
 from lifecycle_fixtures import living
+from numpy.typing import NDArray
 
+from recollect.apps.cli import main
 from recollect.clock import DAY, WEEK
+from recollect.errors import ModelError
 from recollect.lifecycle.auditing import AuditReport, Finding
+from recollect.lifecycle.corroboration import CORROBORATES
+from recollect.lifecycle.redacting import Redacted
 from recollect.memory import Memory
+from recollect.testing import ToyEmbedder
 
 TOKEN = "ghp_" + "aB3dE6gH9jK2mN5pQ8sT1vW4yZ7cF0hJaB3d"
 
@@ -25,6 +35,34 @@ def test_duplicates_are_grouped_oldest_first() -> None:
         clock.advance(1)
         second = memory.remember("oscar  is a GREY cat").id
         memory.remember("Rex is a brown dog")
+        assert memory.audit().duplicates == ((first, second),)
+
+
+def test_what_the_store_took_for_a_repetition_is_a_duplicate() -> None:
+    with living() as (memory, clock):
+        first = memory.remember("Oscar is a grey cat").id
+        clock.advance(1)
+        second = memory.remember("Oscar is a grey cat!").id
+        assert [(edge.to_id, edge.kind) for edge in memory.neighbours(second)] == [(first, CORROBORATES)]
+        assert memory.audit().duplicates == ((first, second),)
+        assert not memory.audit().clean
+
+
+def test_duplicates_by_letter_and_by_meaning_form_one_group() -> None:
+    """Anna and Ben wrote the same words, Anna once more with another mark: one group of three."""
+    with living() as (memory, clock):
+        ids = []
+        for source, text in (("anna", "Oscar is grey"), ("ben", "oscar is  grey"), ("anna", "Oscar is grey!")):
+            ids.append(memory.remember(text, source=source).id)
+            clock.advance(1)
+        memory.remember("Oscar is not grey", source="anna")
+        assert memory.audit().duplicates == (tuple(ids),)
+
+
+def test_short_replies_are_duplicates_by_letter_only() -> None:
+    with living() as (memory, _):
+        first, second = memory.remember("oh yes").id, memory.remember("Oh yes").id
+        memory.remember("oh yes!")
         assert memory.audit().duplicates == ((first, second),)
 
 
@@ -62,7 +100,7 @@ def test_never_recalled_means_for_thirty_days() -> None:
 def test_secrets_are_found_in_every_field_and_in_history() -> None:
     with living() as (memory, clock):
         text = memory.remember(f"my token is {TOKEN}").id
-        meta = memory.remember("the login", metadata={"deep": [{"token": TOKEN}]}).id
+        meta = memory.remember("the login", metadata={"deep": [{"note": TOKEN}], "password": "swordfish"}).id
         clock.advance(1)
         memory.update(text, text="my token is gone")
         judged = memory.remember("how to log in").id
@@ -71,6 +109,7 @@ def test_secrets_are_found_in_every_field_and_in_history() -> None:
             [
                 (text, "GitHub token (ghp_…) in text, in the version of 2026-05-08T12:00:00.000000Z"),
                 (meta, "GitHub token (ghp_…) in metadata"),
+                (meta, "password (swor…) in metadata"),
                 (judged, "GitHub token (ghp_…) in a judged query"),
             ]
         )
@@ -145,9 +184,59 @@ def test_a_reflection_does_not_keep_what_was_redacted() -> None:
         assert all(TOKEN.removeprefix("ghp_") not in record.text for record in memory.list(everything=True))
 
 
-@pytest.mark.parametrize("embedder", [None])
-def test_redaction_works_without_an_embedder(embedder: None) -> None:
-    with living(embedder=embedder) as (memory, _):
+def test_redaction_works_without_an_embedder() -> None:
+    with living(embedder=None) as (memory, _):
         id = memory.remember(f"my token is {TOKEN}").id
-        assert memory.redact().ids == (id,)
+        assert memory.redact() == Redacted((id,))
         assert memory.get(id).text == "my token is [redacted GitHub token]"
+
+
+class Failing(ToyEmbedder):
+    """Works until it is told not to."""
+
+    down = False
+
+    def embed_passages(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        if self.down:
+            raise ModelError("the model is gone")
+        return super().embed_passages(texts)
+
+
+@pytest.mark.filterwarnings("ignore::recollect.RecollectWarning")
+def test_redaction_tells_which_vectors_and_reflections_it_lost() -> None:
+    embedder = Failing()
+    with living(embedder=embedder) as (memory, _):
+        ids = [
+            memory.remember(f"the small grey cat Oscar likes his {thing}, password=hunter2").id
+            for thing in ("sofa", "fish", "birds")
+        ]
+        assert len(memory.reflect().created) == 1
+        embedder.down = True
+        assert memory.redact(ids[0]).warnings == (
+            f"redacted, but stored without vectors ({ids[0]}), found by keyword: the model is gone. "
+            "Later: recollect embed --missing",
+            "reflections gone with those vectors: 1. After that: recollect reflect",
+        )
+        assert not memory.get(ids[0]).embedded
+
+        embedder.down = False
+        assert memory.embed_missing() == 1
+        assert len(memory.reflect().created) == 1
+        assert memory.redact().warnings == ()
+        assert all(memory.get(id).embedded for id in ids)
+
+
+def test_the_command_line_tells_the_warnings_of_a_redaction_once(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with living(tmp_path / "memory.db") as (memory, _):
+        id = memory.remember(f"my token is {TOKEN}").id
+    with warnings.catch_warnings(), pytest.raises(SystemExit) as left:
+        main(["audit", "--redact", "--json", "--store", str(tmp_path / "memory.db"), "--embedder", "none"])
+    printed = capsys.readouterr()
+    assert (left.value.code or 0, json.loads(printed.out)["redacted"]) == (0, [id])
+    told = " ".join(printed.err.split())
+    assert told == (
+        f"warning: redacted, but stored without vectors ({id}), found by keyword: "
+        "this memory was opened without an embedder. Later: recollect embed --missing"
+    )

@@ -7,10 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recollect.ids import IdSource
-from recollect.lifecycle.secrets import entropy, luhn, redacted, redacted_json, secrets
+from recollect.lifecycle.secrets import entropy, json_secrets, luhn, redacted, redacted_json, secrets
 
 LETTERS = "aB3dE6gH9jK2mN5pQ8sT1vW4yZ7cF0hJ"
 BODY = (LETTERS * 4)[:36]
+HEX = "9f86d081884c7d659a2feaa0c55ad015"
 JWT = f"eyJ{LETTERS}.eyJ{LETTERS}.{LETTERS}"
 PEM = f"-----BEGIN RSA PRIVATE KEY-----\n{LETTERS}\n{LETTERS}\n-----END RSA PRIVATE KEY-----"
 
@@ -26,8 +27,12 @@ PEM = f"-----BEGIN RSA PRIVATE KEY-----\n{LETTERS}\n{LETTERS}\n-----END RSA PRIV
         ("GitLab token", "glpat-" + BODY[:20]),
         ("Anthropic key", "sk-ant-" + BODY),
         ("OpenAI key", "sk-proj-" + BODY),
+        ("OpenAI key", "sk-" + BODY),
+        ("OpenAI key", "sk-or-v1-" + HEX * 2),
         ("Stripe key", "sk_live_" + BODY[:24]),
+        ("Stripe key", "whsec_" + BODY[:24]),
         ("Google API key", "AIza" + BODY[:35]),
+        ("Google OAuth token", "ya29." + BODY),
         ("Slack token", "xoxb-" + "123456789012-" + BODY[:24]),
         ("Hugging Face token", "hf_" + BODY[:34]),
         ("npm token", "npm_" + BODY),
@@ -48,42 +53,154 @@ def test_known_shapes_are_found_wherever_they_stand(what: str, secret: str) -> N
         assert f"[redacted {what}]" in redacted(text)
 
 
+ENCRYPTED_PEM = PEM.replace(
+    "KEY-----\n", "KEY-----\nProc-Type: 4,ENCRYPTED\nDEK-Info: AES-128-CBC,0123456789ABCDEF\n\n", 1
+)
+
+
 @pytest.mark.parametrize(
     ("text", "secret"),
     [
+        # named by a variable, a setting, a header
         ("password=hunter2", "hunter2"),
-        ("DB_PASSWORD='correct horse'", "'correct horse'"),
-        ("my password is hunter2", "hunter2"),
-        ("password: s3cr3t!", "s3cr3t!"),
-        ('{"api_key": "abcd-efgh-1"}', '"abcd-efgh-1"'),
+        ("PASSWORD = hunter2", "hunter2"),
+        ("MY_DB_PASSWORD=hunter2!", "hunter2!"),
+        ("export PROD_EU_MY_DB_PASSWORD=hunter2!", "hunter2!"),
+        ("DB_PASSWORD='correct horse'", "correct horse"),
+        ("dbPassword = 'correct horse'", "correct horse"),
+        ("password: str = 'my.pass.word'", "my.pass.word"),
+        ('config["password"] = "swordfish"', "swordfish"),
+        (r'password="with \" inside"', r"with \" inside"),
+        (f"AWS_SECRET_ACCESS_KEY={LETTERS}/{LETTERS[:7]}", f"{LETTERS}/{LETTERS[:7]}"),
+        (f"aws_secret_access_key = {LETTERS}/{LETTERS[:7]}", f"{LETTERS}/{LETTERS[:7]}"),
+        ("SECRET_KEY='django-insecure-4f$k'", "django-insecure-4f$k"),
+        ("SECRET_KEY_BASE=swordfish", "swordfish"),
         ("client_secret = qwertzuiop", "qwertzuiop"),
-        ("postgres://anna:hunter2@db.example/shop", "hunter2"),
+        ("x-api-key: abcd1234efgh5678", "abcd1234efgh5678"),
+        (f"Server=db;AccountKey={LETTERS}/{LETTERS}==;Name=x", f"{LETTERS}/{LETTERS}=="),
         ("Authorization: Bearer abcdefgh.ijklmnop", "abcdefgh.ijklmnop"),
+        ("Authorization: Basic YW5uYTpodW50ZXIy", "YW5uYTpodW50ZXIy"),
+        ("password=" + "hunter2!" * 100, "hunter2!" * 100),
+        # in JSON
+        ('{"api_key": "abcd-efgh-1"}', "abcd-efgh-1"),
+        ('{"password": "swordfish"}', "swordfish"),
+        (r"{\"password\": \"swordfish\"}", "swordfish"),
+        ("{'token': 'abcd1234efgh5678ijkl'}", "abcd1234efgh5678ijkl"),
+        ('{"token": "abcd1234efgh5678ijkl"}', "abcd1234efgh5678ijkl"),
+        # told in prose
+        ("my password is hunter2", "hunter2"),
+        ("my password's hunter2!", "hunter2!"),
+        ("password: s3cr3t!", "s3cr3t!"),
+        ("**Password:** s3cr3t!", "s3cr3t!"),
+        ("secret: s3cr3t!", "s3cr3t!"),
+        ("The Wifi Password is Tr0ub4dor&3, they said", "Tr0ub4dor&3"),
+        (f"the api key is {HEX}", HEX),
+        (f"API token: {HEX}", HEX),
+        (f"my token is {HEX}{HEX}", HEX + HEX),
+        (f"the secret is {HEX}", HEX),
+        (f"use the key {HEX}", HEX),
+        ("my api key is 3f2504e0-4f89-11d3-9a0c-0305e82c3301", "3f2504e0-4f89-11d3-9a0c-0305e82c3301"),
+        # in a URL
+        ("https://user:pass@host", "pass"),
+        ("postgres://anna:hunter2@db.example/shop", "hunter2"),
+        ("postgres://anna:p@ss@db.example/shop", "p@ss"),
+        ("redis://:hunter2@cache:6379/0", "hunter2"),
+        # cards among other numbers
+        ("card 4111 1111 1111 1111 12/26 cvv 123", "4111 1111 1111 1111"),
+        ("4111 1111 1111 1111 123", "4111 1111 1111 1111"),
+        ("2026 4111 1111 1111 1111 2026", "4111 1111 1111 1111"),
+        ("4111111111111111 1226", "4111111111111111"),
+        ("4111.1111.1111.1111", "4111.1111.1111.1111"),
+        ("3782 822463 10005", "3782 822463 10005"),
+        ("2221000000000009", "2221000000000009"),
+        # a private key to its end, or to the end of the text
+        (f"here: {PEM} and more", PEM),
+        (f"here: {ENCRYPTED_PEM} and more", ENCRYPTED_PEM),
+        (f"here: {ENCRYPTED_PEM[:-31]}", ENCRYPTED_PEM[:-31]),
+        # one that holds another is taken out whole
+        (f"password=ghp_{BODY}!tail", f"ghp_{BODY}!tail"),
     ],
 )
 def test_a_secret_that_is_called_one_is_found(text: str, secret: str) -> None:
-    assert [text[found.start : found.end] for found in secrets(text)] == [secret]
+    (found,) = secrets(text)
+    assert text[found.start : found.end] == secret
+    assert redacted(text) == text.replace(secret, f"[redacted {found.what}]")
+    assert secrets(redacted(text)) == []
 
 
 @pytest.mark.parametrize(
     "text",
     [
+        # talk
         "Caroline adopted a grey cat, Oscar",
         "the password is wrong",
         "my secret is that I like rainy days",
+        "the secret is low-heat cooking",
+        "The secret is 24-hour marinating",
+        "the secret is hunter2-level patience",
+        "secret: don't rush it",
+        "the key is patience, the token gesture was nice",
+        "password is case-sensitive",
+        "the password is sha256-hashed, the api key is v2-only",
+        "the password: what's it for?",
+        "the password is 10-digit, the passcode is 12chars",
+        "the passcode is on the fridge",
+        "password: https://vault.example/item/42b7",
+        "the bearer identification-documents/certificates are valid",
+        "the heading -----BEGIN PRIVATE KEY----- marks a key file, as everybody knows",
+        "xoxo-hugs-and-kisses",
+        # placeholders and code
         "password=<your password>",
         "password=${DB_PASSWORD}",
+        "password=$DB_PASSWORD",
+        "https://user:${PASSWORD}@host, postgres://user:password@localhost",
         "api_key=changeme",
+        "password=********",
+        "password = getpass()",
+        "password=os.environ['PW']",
+        "pwd=$(pwd)",
+        "secret = load_secret(path)",
+        "connect(user=user, password=None)",
+        "connect(user=user, password=settings.password)",
+        "connect(api_key=API_KEY)",
+        "PASSWORD_FILE=/run/secrets/db; password=/run/secrets/db",
+        '{"password": "Please type your password"}',
+        "max_tokens=4096, token_count: 128000",
+        "sorted(hits, key=lambda hit: hit.score2024a1b2)",
+        "MyVeryLongClassNameForHttp2RequestsHandler",
+        "test_Recall_Returns_3_Hits_In_Order",
+        "a_function_name_that_is_quite_long_indeed_2",
+        "TheQuickBrownFoxJumpsOverTheLazyDog",
+        "sk-learn-based-classifiers-are-fine",
+        "sk-learn-based-classifiers-of-2024-are-fine",
+        "Qwen2-72B-Instruct-GPTQ-Int4",
+        "IMG_20240508_123456_Edited_Copy",
+        # hashes, ids and numbers
         "commit 9adf1f5c0a6b4e3d2c1b0a9f8e7d6c5b4a392817 fixed it",
+        "the key commit is 9adf1f5c0a6b4e3d2c1b0a9f8e7d6c5b4a392817",
+        "the public key is 9adf1f5c0a6b4e3d2c1b0a9f8e7d6c5b4a392817",
+        "cache_key=9adf1f5c0a6b4e3d2c1b0a9f8e7d6c5b",
+        "sha256:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
         "3f2504e0-4f89-11d3-9a0c-0305e82c3301",
+        "the primary key is 3f2504e0-4f89-11d3-9a0c-0305e82c3301",
+        "key: 3f2504e0-4f89-11d3-9a0c-0305e82c3301",
+        "recollect undo tidy-01K0W3V8E5D1Q2R3S4T5V6W7X8",
+        "key: reports/2024/q3/summary.csv",
         "call me at +47 22 33 44 55 or 004722334455",
+        "call 4915 2345 678 901",
+        "ISBN 978-3-16-148410-0, EAN 4006381333931",
+        "IBAN DE89 3704 0044 0532 0130 00, or DE89370400440532013000",
+        "on 2026-05-08 at 12:00:00, until 08/05/2026",
+        "IMEI 490154203237518",
+        "0.4111111111111111",
+        "4 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1",
         "4111 1111 1111 1112",
         "0000 0000 0000 0000",
-        "https://example.org/a/very/long/path/with-many-words-in-it/and-more",
-        "TheQuickBrownFoxJumpsOverTheLazyDog",
-        "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa",
         "version 2026.05.08.1234567890123",
-        "a_function_name_that_is_quite_long_indeed_2",
+        # long strings
+        "https://example.org/a/very/long/path/with-many-words-in-it/and-more",
+        "https://example.org:443?mail=anna@example.org",
+        "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa",
         "donaudampfschifffahrtsgesellschaft",
     ],
 )
@@ -112,6 +229,8 @@ def test_entropy_by_hand() -> None:
 def test_a_finding_does_not_repeat_the_secret() -> None:
     (found,) = secrets(f"token ghp_{BODY}")
     assert found.hint == "ghp_…"
+    (short,) = secrets("password=abcd")
+    assert short.hint == "ab…"
 
 
 def test_redaction_reaches_into_json() -> None:
@@ -122,20 +241,94 @@ def test_redaction_reaches_into_json() -> None:
     }
 
 
-@given(st.text())
+def test_redaction_takes_out_what_stands_under_the_name_of_a_secret() -> None:
+    value = {"dbPassword": "swordfish", "token": HEX, "key": "cats", "secret": "<none>", "auth": {"api_key": "abcd"}}
+    assert redacted_json(value) == {
+        "dbPassword": "[redacted password]",
+        "token": "[redacted token]",
+        "key": "cats",
+        "secret": "<none>",
+        "auth": {"api_key": "[redacted password]"},
+    }
+    assert [(found.what, found.hint) for found in json_secrets(value)] == [
+        ("password", "swor…"),
+        ("token", "9f86…"),
+        ("password", "ab…"),
+    ]
+    assert list(json_secrets(redacted_json(value))) == []
+
+
+def test_a_webhook_keeps_its_address() -> None:
+    text = f"post to https://hooks.slack.com/services/T00000000/B00000000/{BODY[:24]}"
+    assert redacted(text) == "post to https://hooks.slack.com/[redacted Slack webhook]"
+
+
+PIECES = (
+    *(
+        "password",
+        "secret",
+        " token",
+        " key",
+        "=",
+        ": ",
+        " is ",
+        '"',
+        "'",
+        "\\",
+        "\n",
+        " ",
+        ",",
+        ")",
+        "-",
+        "@",
+        "://a:",
+    ),
+    *("hunter2!", HEX, LETTERS, f"ghp_{BODY}", "sk-", "eyJ", "4111 1111 1111 1111", "-----BEGIN PRIVATE KEY-----", PEM),
+)
+
+
+@given(st.text() | st.lists(st.sampled_from(PIECES), max_size=12).map("".join))
 def test_redacting_twice_is_redacting_once(text: str) -> None:
     assert redacted(redacted(text)) == redacted(text)
 
 
-@pytest.mark.parametrize("piece", ["a-", "-----BEGIN ", "eyJ.", "4 ", "password", "x://a:", "Aa1", "bearer "])
+@pytest.mark.parametrize(
+    "piece",
+    [
+        *(
+            "a-",
+            "a_",
+            "-----BEGIN ",
+            "-----BEGIN PRIVATE KEY-----",
+            "eyJ.",
+            "-eyJ",
+            "--sk-",
+            "ghp_",
+            "4 ",
+            "4111 ",
+            "4111-",
+        ),
+        *(
+            "password",
+            "password=",
+            'password="',
+            "password='\\",
+            'password=\\"',
+            "password=hunter2 ",
+            "password is ",
+            "_key",
+        ),
+        *("x://a:", "x://a:b@", "Aa1", "bearer ", "token ", f"token {HEX} ", "key:a1", "authorization:basic "),
+    ],
+)
 def test_no_text_takes_long(piece: str) -> None:
     """Ten times the text costs about ten times as much, not a hundred."""
 
     def cost(size: int) -> float:
         text = piece * (size // len(piece))
         begun = time.process_time()
-        secrets(text)
+        redacted(text)
         return time.process_time() - begun
 
     cost(1000)
-    assert cost(200_000) < 60 * max(cost(20_000), 0.01)
+    assert cost(100_000) < 60 * max(cost(10_000), 0.01)

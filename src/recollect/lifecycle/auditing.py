@@ -1,20 +1,22 @@
 """Auditing: what a look through the whole store turns up, as lists; it changes nothing."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from recollect.clock import DAY, iso
 from recollect.lifecycle.confidence import FLOOR
 from recollect.lifecycle.corroboration import CONTESTED
-from recollect.lifecycle.secrets import secrets, strings
-from recollect.model import REFLECTION, Edge, Filter, Record
+from recollect.lifecycle.sameness import by_age, repetitions
+from recollect.lifecycle.secrets import Secret, json_secrets, secrets
+from recollect.model import REFLECTION, Edge, Filter, Record, Vector
 from recollect.pipeline import members
 from recollect.reflect.observations import pages
 from recollect.selection import canonical
 from recollect.stores.base import Store
 
+Vectors = Callable[[list[str]], Mapping[str, Vector]]
 OLD_ENOUGH = 30 * DAY  # to count as never recalled
 
 
@@ -54,23 +56,47 @@ def audit(store: Store, now: int) -> AuditReport:
     edges = list(store.export_edges())
     return AuditReport(
         memories=len(present),
-        duplicates=duplicates(visible),
+        duplicates=duplicates(visible, store.vectors),
         stale=tuple(_stale(present, edges, now)),
         never_recalled=tuple(
             r.id for r in visible if not r.access_count and r.kind != REFLECTION and now - r.recorded_at >= OLD_ENOUGH
         ),
-        secrets=tuple(_secrets(store)),
+        secrets=tuple(held_secrets(store)),
         orphans=tuple(_orphans(present, edges, store)),
     )
 
 
-def duplicates(records: Iterable[Record]) -> tuple[tuple[str, ...], ...]:
-    """Groups of memories whose texts differ in case and white space at most, oldest first."""
-    alike: dict[str, list[Record]] = defaultdict(list)
-    for record in records:
-        alike[canonical(record.text)].append(record)
-    groups = (sorted(group, key=lambda r: (r.recorded_at, r.id)) for group in alike.values() if len(group) > 1)
-    return tuple(sorted(tuple(record.id for record in group) for group in groups))
+def duplicates(records: Iterable[Record], vectors: Vectors) -> tuple[tuple[str, ...], ...]:
+    """Groups of memories whose texts differ in case and white space at most, or that repeat each other, oldest first."""
+    aged = sorted(records, key=by_age)
+    oldest = {record.id: record.id for record in aged}
+
+    def head(id: str) -> str:
+        while oldest[id] != id:
+            oldest[id] = oldest[oldest[id]]
+            id = oldest[id]
+        return id
+
+    place = {record.id: number for number, record in enumerate(aged)}
+    for pair in (*_same_text(aged), *_repeating(aged, vectors)):
+        older, newer = sorted(map(head, pair), key=place.__getitem__)
+        oldest[newer] = older
+    groups: dict[str, list[str]] = defaultdict(list)
+    for record in aged:
+        groups[head(record.id)].append(record.id)
+    return tuple(sorted(tuple(group) for group in groups.values() if len(group) > 1))
+
+
+def _same_text(aged: Sequence[Record]) -> Iterator[tuple[str, str]]:
+    first: dict[str, str] = {}
+    for record in aged:
+        yield record.id, first.setdefault(canonical(record.text), record.id)
+
+
+def _repeating(aged: Sequence[Record], vectors: Vectors) -> Iterable[tuple[str, str]]:
+    """What the store takes for the same thing said again."""
+    said = ((record.id, record.text, record.source) for record in aged if record.kind != REFLECTION)
+    return repetitions(said, vectors).items()
 
 
 def _stale(records: Sequence[Record], edges: Sequence[Edge], now: int) -> Iterator[Finding]:
@@ -89,14 +115,13 @@ def _stale(records: Sequence[Record], edges: Sequence[Edge], now: int) -> Iterat
             yield Finding(record.id, "confidence fell to its floor; nothing confirmed it")
 
 
-def _secrets(store: Store) -> Iterator[Finding]:
+def held_secrets(store: Store) -> Iterator[Finding]:
     """In every version of every memory, and in the queries of judgements."""
     seen: set[Finding] = set()
     for record in store.export_records():
-        for field, text in _texts(record):
-            for secret in secrets(text):
-                when = "" if record.retired_at is None else f", in the version of {iso(record.recorded_at)}"
-                seen.add(Finding(record.id, f"{secret.what} ({secret.hint}) in {field}{when}"))
+        when = "" if record.retired_at is None else f", in the version of {iso(record.recorded_at)}"
+        for field, secret in _secrets_by_field(record):
+            seen.add(Finding(record.id, f"{secret.what} ({secret.hint}) in {field}{when}"))
     for judgement in store.judgements():
         seen.update(
             Finding(judgement.memory_id, f"{s.what} ({s.hint}) in a judged query") for s in secrets(judgement.query)
@@ -104,12 +129,11 @@ def _secrets(store: Store) -> Iterator[Finding]:
     yield from sorted(seen, key=lambda finding: (finding.id, finding.what))
 
 
-def _texts(record: Record) -> Iterator[tuple[str, str]]:
-    yield "text", record.text
-    yield from (("essence", text) for text in (record.essence,) if text)
-    yield from (("source", text) for text in (record.source,) if text)
-    yield from (("tags", tag) for tag in record.tags)
-    yield from (("metadata", text) for text in strings(record.metadata))
+def _secrets_by_field(record: Record) -> Iterator[tuple[str, Secret]]:
+    texts = (("text", record.text), ("essence", record.essence), ("source", record.source))
+    for field, text in (*texts, *(("tags", tag) for tag in record.tags)):
+        yield from ((field, secret) for secret in secrets(text or ""))
+    yield from (("metadata", secret) for secret in json_secrets(record.metadata))
 
 
 def _orphans(records: Sequence[Record], edges: Sequence[Edge], store: Store) -> Iterator[Finding]:

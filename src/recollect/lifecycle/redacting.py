@@ -1,7 +1,8 @@
 """Redaction: secrets are taken out of every version of a memory, as if they had never been written.
 
 A memory that holds one is forgotten and written again without it, under its id, with its history, links and judgements, in one
-transaction; so no index keeps the secret. Its vector is made anew from the redacted text.
+transaction; so no index keeps the secret. Its vector is made anew from the redacted text; where that fails it has none until
+someone embeds it, for the old one was made from the secret, and the warnings say so.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -10,7 +11,7 @@ from typing import Any
 
 from recollect.errors import RecollectError
 from recollect.lifecycle import journal
-from recollect.lifecycle.auditing import audit
+from recollect.lifecycle.auditing import held_secrets
 from recollect.lifecycle.journal import Action
 from recollect.lifecycle.secrets import redacted, redacted_json
 from recollect.model import Draft, Edge, Filter, Record
@@ -20,30 +21,32 @@ from recollect.stores.base import EmbeddingSpace, Judgement, Store
 
 Fill = Callable[[Sequence[Draft]], tuple[list[Draft], EmbeddingSpace | None, RecollectError | None]]
 _ALL = 1_000_000
+_MOST_NAMED = 5
 _OF_A_DRAFT = [field.name for field in fields(Draft) if field.name != "vector"]
 
 
 @dataclass(frozen=True, slots=True)
 class Redacted:
-    """The memories that were rewritten, and whether the log was cleared of what they held."""
+    """The memories that were rewritten, whether the log was cleared of what they held, and what could not be kept."""
 
     ids: tuple[str, ...]
     log_cleared: bool = True
+    warnings: tuple[str, ...] = ()
 
 
 def redact(store: Store, ids: Sequence[str] | None, now: int, fill: Fill) -> Redacted:
     """Takes likely secrets out of these memories, or out of all; a memory without any is not touched."""
     while True:
-        work = _look(store, ids, now)
+        work = _look(store, ids)
         if not work.versions:
             return Redacted(())
-        drafts, space, _ = fill([_draft(versions[-1]) for versions in work.clean.values()])
+        drafts, space, failure = fill([_draft(versions[-1]) for versions in work.clean.values()])
         with store.transaction():
             # Embedding takes a while; what was changed meanwhile is looked at again.
             if all(store.history(id) == versions for id, versions in work.versions.items()):
-                _rewrite(store, work, drafts, space, now)
+                lost = _rewrite(store, work, drafts, space, now)
                 break
-    return Redacted(tuple(work.versions), store.scrub())
+    return Redacted(tuple(work.versions), store.scrub(), _warnings(work, drafts, lost, failure))
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,8 +56,8 @@ class _Work:
     judged: Sequence[Judgement]
 
 
-def _look(store: Store, ids: Sequence[str] | None, now: int) -> _Work:
-    chosen = list(ids) if ids is not None else list(dict.fromkeys(f.id for f in audit(store, now).secrets))
+def _look(store: Store, ids: Sequence[str] | None) -> _Work:
+    chosen = list(ids) if ids is not None else list(dict.fromkeys(f.id for f in held_secrets(store)))
     before = {id: versions for id in chosen if (versions := store.history(id)) and not members(versions[-1])}
     after = {id: [_clean(record) for record in versions] for id, versions in before.items()}
     judged = [judgement for judgement in store.judgements() if judgement.memory_id in before]
@@ -63,7 +66,8 @@ def _look(store: Store, ids: Sequence[str] | None, now: int) -> _Work:
     return _Work({id: before[id] for id in dirty}, {id: after[id] for id in dirty}, judged)
 
 
-def _rewrite(store: Store, work: _Work, drafts: Sequence[Draft], space: EmbeddingSpace | None, now: int) -> None:
+def _rewrite(store: Store, work: _Work, drafts: Sequence[Draft], space: EmbeddingSpace | None, now: int) -> int:
+    """How many reflections could not be written anew."""
     dirty = list(work.versions)
     edges = _edges(store, dirty, now)
     derived = derived_from(store, dirty, now)
@@ -73,9 +77,26 @@ def _rewrite(store: Store, work: _Work, drafts: Sequence[Draft], space: Embeddin
     store.restore_versions([record for versions in work.clean.values() for record in versions[:-1]])
     store.link([edge for edge in edges if not {edge.from_id, edge.to_id} & gone], now)
     store.judge([replace(j, query=redacted(j.query)) for j in work.judged if j.memory_id in work.versions])
-    rebuild(store, derived, now)
+    rebuilt = rebuild(store, derived, now)
     actions = [Action("redact", id, {}, {"redacted": True}) for id in dirty]
     journal.log(store, actions, now, journal.new_batch("redact", now))
+    return len(derived) - len(rebuilt)
+
+
+def _warnings(work: _Work, drafts: Sequence[Draft], lost: int, failure: RecollectError | None) -> tuple[str, ...]:
+    """What is gone with the vectors that could not be made anew; a memory that had none has lost nothing."""
+    bare = {draft.id for draft in drafts if draft.vector is None}
+    unembedded = [id for id, versions in work.versions.items() if versions[-1].embedded and id in bare]
+    if not unembedded:
+        return ()
+    which = ", ".join(unembedded[:_MOST_NAMED]) + (" …" if len(unembedded) > _MOST_NAMED else "")
+    why = failure or "this memory was opened without an embedder"
+    told = [
+        f"redacted, but stored without vectors ({which}), found by keyword: {why}. Later: recollect embed --missing"
+    ]
+    if lost:
+        told.append(f"reflections gone with those vectors: {lost}. After that: recollect reflect")
+    return tuple(told)
 
 
 def _clean(record: Record) -> Record:

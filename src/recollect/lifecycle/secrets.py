@@ -1,10 +1,13 @@
 """Likely secrets in text: keys of known shapes, private keys, tokens, card numbers, passwords that are given as such.
 
-Everything is matched in linear time; a finding never repeats the secret, only its kind and its first characters.
+Redaction cannot be taken back, so whatever could as well be a word, a name or a measure is left alone: a value must have the shape
+of a key, stand where only a value stands (`password=…`), or look made up. Everything is matched in linear time; a finding never
+repeats the secret, only its kind and its first characters.
 """
 
 import math
 import re
+from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -30,47 +33,75 @@ class Shape:
     what: str
     pattern: re.Pattern[str]
     check: Callable[[str], bool] | None = None
+    words: tuple[str, ...] = ()  # one of them is in any match, in some case: most texts are not worth the pattern
+
+    def spans(self, text: str, lowered: str) -> Iterator[tuple[int, int]]:
+        """Where the text holds one."""
+        if self.words and not any(word in lowered for word in self.words):
+            return
+        group: str | int = "s" if "s" in self.pattern.groupindex else 0
+        for match in self.pattern.finditer(text):
+            if self.check is None or self.check(match[group]):
+                yield match.span(group)
 
 
 def secrets(text: str) -> list[Secret]:
-    """Every likely secret, in order; where two overlap, the one of the earlier shape in the table counts."""
+    """Every likely secret, in order; where two overlap, the earlier shape in the table names it, a longer one spans it."""
     found: list[Secret] = []
+    lowered = text.lower()
     for shape in SHAPES:
-        for match in shape.pattern.finditer(text):
-            start, end = match.span("s") if "s" in shape.pattern.groupindex else match.span()
-            value = text[start:end]
-            if (shape.check is None or shape.check(value)) and not any(s.start < end and start < s.end for s in found):
-                found.append(Secret(shape.what, start, end, f"{value[:_MOST_SHOWN]}…"))
-    return sorted(found, key=lambda secret: secret.start)
+        for start, end in shape.spans(text, lowered):
+            first = bisect_right(found, start, key=lambda secret: secret.end)
+            last = bisect_left(found, end, key=lambda secret: secret.start)
+            known = found[first:last]
+            if not known or (start <= known[0].start and known[-1].end <= end):
+                what = known[0].what if known else shape.what
+                found[first:last] = [Secret(what, start, end, _hint(text[start:end]))]
+    return found
 
 
 def redacted(text: str) -> str:
-    """The text with every likely secret replaced by its kind."""
-    for secret in reversed(secrets(text)):
-        text = f"{text[: secret.start]}[redacted {secret.what}]{text[secret.end :]}"
+    """The text with every likely secret replaced by its kind; looked at again, as one that is gone may have hidden another."""
+    while found := secrets(text):
+        ends = [0, *(secret.end for secret in found)]
+        kept = (f"{text[end : s.start]}[redacted {s.what}]" for end, s in zip(ends, found, strict=False))
+        text = "".join([*kept, text[ends[-1] :]])
     return text
 
 
 def redacted_json(value: Any) -> Any:
-    """JSON with every string redacted, keys too."""
+    """JSON with every string redacted, keys too, and what stands under the name of a secret."""
     if isinstance(value, str):
         return redacted(value)
     if isinstance(value, Mapping):
-        return {redacted(str(key)): redacted_json(item) for key, item in value.items()}
+        return {
+            redacted(str(key)): f"[redacted {kind}]" if (kind := _kind_of_field(key, item)) else redacted_json(item)
+            for key, item in value.items()
+        }
     return [redacted_json(item) for item in value] if isinstance(value, list | tuple) else value
 
 
-def strings(value: Any) -> Iterator[str]:
-    """Every string in JSON, keys too."""
+def json_secrets(value: Any) -> Iterator[Secret]:
+    """Every likely secret in the strings of JSON, keys too, and what stands under the name of one."""
     if isinstance(value, str):
-        yield value
+        yield from secrets(value)
     elif isinstance(value, Mapping):
         for key, item in value.items():
-            yield str(key)
-            yield from strings(item)
+            yield from secrets(str(key))
+            kind = _kind_of_field(key, item)
+            yield from [Secret(kind, 0, len(item), _hint(item))] if kind else json_secrets(item)
     elif isinstance(value, list | tuple):
         for item in value:
-            yield from strings(item)
+            yield from json_secrets(item)
+
+
+def _kind_of_field(key: Any, item: Any) -> str | None:
+    """What a field holds by its name, if it is a secret."""
+    if not isinstance(item, str):
+        return None
+    if _TELLING_FIELD.search(str(key)) and len(item) >= 4 and _is_told_in_json(item):
+        return "password"
+    return "token" if _CALLED_FIELD.search(str(key)) and len(item) >= 16 and _is_machine_made(item) else None
 
 
 def luhn(number: str) -> bool:
@@ -88,72 +119,223 @@ def entropy(text: str) -> float:
     return -sum(count / len(text) * math.log2(count / len(text)) for count in counts.values())
 
 
-def _random(token: str) -> bool:
-    """Mixed letters and digits with no pattern: 3.5 bits a character is more than words, names and paths have at this length."""
+def _hint(value: str) -> str:
+    return f"{value[: min(_MOST_SHOWN, len(value) // 2)]}…"
+
+
+# -- what looks made up
+
+
+def _is_random(token: str) -> bool:
+    """Mixed letters and digits with no pattern: 3.5 bits a character is more than words and paths have at this length."""
     classes = sum(any(map(test, token)) for test in (str.islower, str.isupper, str.isdigit))
-    return classes == 3 and entropy(token) >= _ENOUGH_BITS
+    return classes == 3 and entropy(token) >= _ENOUGH_BITS and _turns(token) >= 2 and not _is_name(token)
+
+
+def _is_machine_made(value: str) -> bool:
+    """Random, or letters and digits in turn as in hexadecimal; an id of ours and a UUID name something, they open nothing."""
+    in_turn = _turns(value) >= max(3, len(value) / 8) and not _is_chained(value)
+    return (in_turn and not _ID.fullmatch(value)) or _is_random(value)
+
+
+def _turns(token: str) -> int:
+    """How often a digit and a letter stand side by side."""
+    return len(_TURN.findall(token))
+
+
+def _is_name(token: str) -> bool:
+    """An id, or mostly words, or many short parts: a class, a file, a model. 5 % of random tokens of 24 letters read so too."""
+    spelled = sum(len(word) for word in _SPELLED.findall(token) if _VOWEL.search(word))
+    return spelled >= len(token) / 2 or _is_chained(token) or bool(_ID.fullmatch(token))
+
+
+def _is_chained(token: str) -> bool:
+    return 8 * (token.count("-") + token.count("_")) > len(token)
+
+
+def _is_key(value: str) -> bool:
+    """Not a name that begins like a key, as sk-learn does."""
+    return sum(map(str.isdigit, value)) >= 2 and any(_turns(part) >= 2 for part in re.split("[-_]", value))
+
+
+def _has_digit(value: str) -> bool:
+    return any(map(str.isdigit, value))
+
+
+def _is_bearer(value: str) -> bool:
+    return _has_digit(value) or "." in value.rstrip(".")
+
+
+def _holds_key(block: str) -> bool:
+    """A line of a key, not just its heading in a sentence."""
+    return any(map(_has_digit, _KEY_LINE.findall(block)))
 
 
 def _is_card(number: str) -> bool:
+    """By an issuer of cards of this length, and the check digit is right."""
     digits = re.sub(r"\D", "", number)
-    return 13 <= len(digits) <= 19 and luhn(digits)
+    return bool(_ISSUED.fullmatch(digits)) and luhn(digits)
+
+
+# -- what is called a secret
+
+
+def _is_filled_in(value: str) -> bool:
+    """Not a placeholder."""
+    bare = value.lower()
+    blank = len(set(bare)) < 2 or _PLACEHOLDERS.fullmatch(bare) or bare.startswith(_TEMPLATES)
+    return not blank and "[redacted" not in bare
 
 
 def _is_given(value: str) -> bool:
-    """A password somebody wrote down, not a placeholder for one."""
-    bare = value.strip("\"'").lower()
-    return len(bare) >= 4 and bare not in _PLACEHOLDERS.split() and not bare.startswith(_TEMPLATES)
+    """A password somebody wrote down, not the code that fetches it."""
+    core = _CLOSING.split(value, maxsplit=1)[0]
+    return len(core) >= 4 and _is_filled_in(core) and not _REFERENCE.match(core)
 
 
 def _is_told(value: str) -> bool:
-    """The same in prose, where it must not be a plain word: "the password is wrong"."""
-    return _is_given(value) and not value.strip("\"'.!?").isalpha()
+    """The same in prose, where it must look made up: "the password is wrong", "the password is case-sensitive"."""
+    bare = value.strip("\"'`*.,!?()")
+    return _is_given(value) and _has_digit(bare) and any(map(str.isalpha, bare)) and not _reads_as_words(bare)
+
+
+def _reads_as_words(bare: str) -> bool:
+    """Joined words and measures (24-hour, sha256-hashed), or an address."""
+    parts = _JOINT.split(bare)
+    compound = len(parts) > 1 and any(part.isalpha() and len(part) > 2 for part in parts)
+    return "://" in bare or all(
+        _WORD_OR_MEASURE.fullmatch(part) or (compound and _NUMBERED_WORD.fullmatch(part)) for part in parts
+    )
+
+
+def _is_told_in_json(value: str) -> bool:
+    """A field of that name; a sentence in it is what a form shows."""
+    return _is_filled_in(value) and (" " not in value or _has_digit(value))
 
 
 _ENOUGH_BITS = 3.5
-_TEMPLATES = ("<", "${", "{{", "[redacted", "***", "%(")
-_PLACEHOLDERS = "password secret token none null true false changeme example xxxx required string"
+_TURN = re.compile(r"(?<=[A-Za-z])(?=\d)|(?<=\d)(?=[A-Za-z])")
+_SPELLED = re.compile(r"[A-Z]?[a-z]{3,}|[A-Z]{3,}(?![a-z])")
+_VOWEL = re.compile(r"[aeiouy]", re.IGNORECASE)
+_ID = re.compile(r"(?:[a-z]+-)?[0-7][0-9A-HJKMNP-TV-Z]{25}|(?i:[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})")
+_KEY_LINE = re.compile(r"[A-Za-z0-9+/=]{16,}+")
+
+# Visa, Mastercard, American Express, Discover and UnionPay, JCB, Diners; 13 digits are a product's, no card has had them for long.
+_ISSUED = re.compile(
+    r"4(?:\d{15}|\d{18})|(?:5[1-5]\d\d|222[1-9]|22[3-9]\d|2[3-6]\d\d|27[01]\d|2720)\d{12}|3[47]\d{13}"
+    r"|(?:6011|6[25]\d\d|64[4-9]\d|35\d\d)\d{12,15}|3(?:0[0-5]|[689]\d)\d{11}"
+)
+_CARD_LENGTHS = (19, 18, 17, 16, 15, 14)
+
+_JOINT = re.compile(r"[-–_/.:]")
+_WORD_OR_MEASURE = re.compile(
+    r"[^\W\d_]*|\d+(?:st|nd|rd|th|h|s|m|min|ms|px|kb|mb|gb|k|x|am|pm|bits?|chars?)?|\d{1,2}[a-z]+"
+    r"|(?:sha|md|aes|rsa|base|utf|oauth|argon|pbkdf|ipv|http|tls|v)\d+",
+    re.IGNORECASE,
+)
+_NUMBERED_WORD = re.compile(r"[a-z]+\d{1,3}", re.IGNORECASE)
+_TEMPLATES = ("<", "${", "$(", "{", "***", "...", "…", "%(", "your_", "your-", "your ")
+_PLACEHOLDERS = re.compile(
+    r"password|secret|token|none|null|true|false|changeme|example|required|optional|string|text|bytes|input|await|lambda"
+    r"|undefined|hidden|redacted|todo|passwd|user|username|value"
+)
+_CLOSING = re.compile(r"[)\]}]")  # of the call that a name stands in
+_REFERENCE = re.compile(
+    r"[(\[]|[A-Za-z_][\w.]*[(\[]"  # a call or a look-up
+    r"|(?:[A-Z_]+|[a-z]+(?:_[a-z]+)+)$"  # a constant, a variable
+    r"|[A-Za-z_]+(?:\.[A-Za-z_]+)+$"  # settings.password
+    r"|\$[A-Z_][A-Z0-9_]*$|%[A-Z_]+%$"  # $DB_PASSWORD
+    r"|(?:~|\.{0,2})/[\w./-]*$"  # /run/secrets/db
+)
+
 _EDGE = r"(?<![A-Za-z0-9_])"
 _END = r"(?![A-Za-z0-9_])"
-_KEY = r"[A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?"
-_NAMED = (
-    r"(?:[a-z0-9]{1,30}[_-])?(?:password|passwd|passphrase|passcode|pwd|secret|api[_-]?key|access[_-]?key|auth[_-]?token|"
-    r"access[_-]?token|client[_-]?secret|private[_-]?key)"
+_PEM = r"[A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?"
+
+# Words before a name (`MY_DB_PASSWORD`) need no matching: what counts is that the name begins where a word does.
+_PASSWORD = r"password|passwd|passphrase|passcode|pwd"
+_KEY = r"(?:api|secret|access|secret[ _-]access|private|account|encryption|signing|shared[ _-]access|master)[ _-]?key"
+_TOKEN = r"(?:api|auth|access|refresh|bot)[ _-]?token"
+_TELLING = rf"{_PASSWORD}|{_KEY}(?:[_-]base)?|{_TOKEN}|(?:client|app|api|shared|webhook)[ _-]?secret"
+_TELLING_CAMEL = r"Password|Passphrase|(?:Api|Secret|Access|Private|Account)Key|(?:Api|Auth|Access)Token|ClientSecret"
+_NO_SECRET = "".join(
+    rf"(?<!{kind})(?<!{kind}[ _-])"
+    for kind in ("public", "primary", "foreign", "cache", "partition", "sort", "hash", "object", "idempotency")
 )
-_VALUE = r"\"[^\"\n]{4,200}\"|'[^'\n]{4,200}'|[^\s,;\"']{4,200}"
+_QUOTE = r"\\?[\"']"
+_WITHIN = r"(?:(?!(?P=q))(?:\\.|[^\n\\])){4,}+"
+_BARE = r"[^\s,;\"']{4,}+"
+_QUOTED = rf"[bru]?(?P<q>{_QUOTE})(?P<s>{_WITHIN})(?P=q)"
+_VALUE = rf"(?P<q>{_QUOTE})?(?P<s>(?(q){_WITHIN}|{_BARE}))(?(q)(?P=q))"
+_ASSIGNED = rf"(?:{_QUOTE})?\]?(?:\s{{0,2}}:\s{{0,2}}[A-Za-z_][\w.\[\]]{{0,30}})?\s{{0,3}}(?::?={{1,3}}|=>)\s{{0,3}}"
+_COLON = r"\*{0,2}\s{0,3}:\*{0,2}\s{0,3}"
+_IS = r"(?:\s{1,3}(?i:is)|['’]s)\s{1,3}"
+_SAID = rf"(?:{_QUOTE})?(?:\s{{0,3}}(?::|={{1,3}})\s{{0,3}}|\s{{1,3}}(?i:is\s{{1,3}})?)[\"'`]?"
 
 
-def _shape(what: str, pattern: str, check: Callable[[str], bool] | None = None, flags: int = 0) -> Shape:
-    return Shape(what, re.compile(pattern, flags), check)
+def _named(names: str, in_camel_case: str) -> str:
+    return rf"(?:(?<![A-Za-z0-9])(?i:{names})|(?<=[a-z0-9])(?:{in_camel_case}))"
+
+
+_TELLING_NAME = _named(_TELLING, _TELLING_CAMEL)
+_TELLING_OR_SECRET = _named(rf"{_TELLING}|secret", rf"{_TELLING_CAMEL}|Secret")
+_ANY_NAME = _named(rf"{_NO_SECRET}key|token|secret|{_PASSWORD}", rf"{_NO_SECRET}Key|Token|Secret")
+_TELLING_FIELD = re.compile(rf"{_TELLING_OR_SECRET}\Z")
+_CALLED_FIELD = re.compile(rf"{_ANY_NAME}\Z")
+
+
+def _shape(what: str, pattern: str, check: Callable[[str], bool] | None = None) -> Shape:
+    return Shape(what, re.compile(pattern), check)
+
+
+def _called(what: str, pattern: str, check: Callable[[str], bool]) -> Shape:
+    return Shape(what, re.compile(pattern), check, ("pass", "pwd", "secret", "key", "token"))
+
+
+def _dashed(what: str, pattern: str, check: Callable[[str], bool] | None = None) -> Shape:
+    """For tokens that hold dashes: only where dashes and letters begin, else the same ones would be read from every dash."""
+    return _shape(what, rf"(?<![A-Za-z0-9_-])-?(?P<s>{pattern})", check)
+
+
+def _card(digits: int) -> Shape:
+    """Tried at every group of three digits or more, without consuming it: a date or a code may stand before or behind."""
+    number = rf"(?=[2-6]\d\d)\d(?:(?:[ .\xa0-](?=\d{{3}}))?\d){{{digits - 1}}}"
+    return _shape("card number", rf"(?<![\d.-])(?<![A-Z]{{2}}\d\d )(?=(?P<s>{number})(?!\.?\d))", _is_card)
 
 
 SHAPES: tuple[Shape, ...] = (
-    _shape("private key", rf"-----BEGIN {_KEY}-----[^-]{{0,20000}}(?:-----END {_KEY}-----)?"),
-    _shape("JSON web token", _EDGE + r"eyJ[A-Za-z0-9_-]{8,4000}\.eyJ[A-Za-z0-9_-]{8,8000}\.[A-Za-z0-9_-]{8,4000}"),
+    _shape("private key", rf"-----BEGIN {_PEM}-----(?s:.*?)(?:-----END {_PEM}-----|\Z)", _holds_key),
+    _dashed("JSON web token", r"eyJ[A-Za-z0-9_-]{8,}+\.eyJ[A-Za-z0-9_-]{8,}+\.[A-Za-z0-9_-]{8,}+"),
     _shape("AWS access key", _EDGE + r"(?:AKIA|ASIA|ABIA|ACCA)[A-Z2-7]{16}" + _END),
-    _shape("GitHub token", _EDGE + r"(?:gh[pousr]_[A-Za-z0-9]{36,255}|github_pat_[A-Za-z0-9_]{36,255})" + _END),
-    _shape("GitLab token", _EDGE + r"gl(?:pat|dt|rt|cbt|ptt|ft|soat)-[A-Za-z0-9_-]{20,255}"),
-    _shape("Anthropic key", _EDGE + r"sk-ant-[A-Za-z0-9_-]{20,255}"),
-    _shape("OpenAI key", _EDGE + r"sk-(?:proj-|svcacct-|admin-)?[A-Za-z0-9_-]{20,255}"),
-    _shape("Stripe key", _EDGE + r"(?:sk|rk|pk)_(?:live|test)_[A-Za-z0-9]{16,255}" + _END),
-    _shape("Google API key", _EDGE + r"AIza[A-Za-z0-9_-]{35}"),
-    _shape("Google OAuth token", _EDGE + r"ya29\.[A-Za-z0-9_-]{20,2000}"),
-    _shape("Slack token", _EDGE + r"xox[abeoprs]-[A-Za-z0-9-]{10,255}"),
-    _shape("Slack webhook", r"https://hooks\.slack\.com/(?P<s>services/[A-Za-z0-9/]{20,100})"),
-    _shape("Hugging Face token", _EDGE + r"hf_[A-Za-z0-9]{30,255}" + _END),
+    _shape("GitHub token", _EDGE + r"(?:gh[pousr]_[A-Za-z0-9]{36,}+|github_pat_[A-Za-z0-9_]{36,}+)" + _END),
+    _dashed("GitLab token", r"gl(?:pat|dt|rt|cbt|ptt|ft|soat)-[A-Za-z0-9_-]{20,}+", _has_digit),
+    _dashed("Anthropic key", r"sk-ant-[A-Za-z0-9_-]{20,}+", _is_key),
+    _dashed("OpenAI key", r"sk-[A-Za-z0-9_-]{20,}+", _is_key),
+    _shape("Stripe key", _EDGE + r"(?:(?:sk|rk|pk)_(?:live|test)_[A-Za-z0-9]{16,}+|whsec_[A-Za-z0-9]{24,}+)" + _END),
+    _dashed("Google API key", r"AIza[A-Za-z0-9_-]{35,}+"),
+    _dashed("Google OAuth token", r"ya29\.[A-Za-z0-9_-]{20,}+"),
+    _dashed("Slack token", r"(?:xox[abeoprs]|xapp)-[A-Za-z0-9-]{10,}+", _has_digit),
+    _shape("Slack webhook", r"https://hooks\.slack\.com/(?P<s>services/[A-Za-z0-9/]{20,}+)"),
+    _shape("Hugging Face token", _EDGE + r"hf_[A-Za-z0-9]{30,}+" + _END),
     _shape("npm token", _EDGE + r"npm_[A-Za-z0-9]{36}" + _END),
-    _shape("PyPI token", _EDGE + r"pypi-[A-Za-z0-9_-]{50,1000}"),
-    _shape("SendGrid key", _EDGE + r"SG\.[A-Za-z0-9_-]{16,64}\.[A-Za-z0-9_-]{16,64}"),
+    _dashed("PyPI token", r"pypi-[A-Za-z0-9_-]{50,}+", _is_key),
+    _dashed("SendGrid key", r"SG\.[A-Za-z0-9_-]{16,}+\.[A-Za-z0-9_-]{16,}+"),
     _shape("DigitalOcean token", _EDGE + r"do[opr]_v1_[a-f0-9]{64}" + _END),
     _shape("Telegram bot token", _EDGE + r"[0-9]{8,10}:[A-Za-z0-9_-]{35}" + _END),
     _shape(
-        "password in a URL", r"[a-z][a-z0-9+.-]{1,20}://[^\s/:@]{1,100}:(?P<s>[^\s/:@]{1,200})@", flags=re.IGNORECASE
+        "password in a URL", r"(?i:[a-z][a-z0-9+.-]{1,20})://[^\s/?#:@]{0,100}:(?P<s>[^\s/?#]{1,200})@", _is_filled_in
     ),
-    _shape("password", rf"\b{_NAMED}[\"']?\s{{0,3}}=\s{{0,3}}(?P<s>{_VALUE})", _is_given, re.IGNORECASE),
+    _called("password", rf"{_TELLING_OR_SECRET}{_ASSIGNED}{_QUOTED}", _is_filled_in),
+    _called("password", rf"{_TELLING_OR_SECRET}{_ASSIGNED}(?P<s>{_BARE})", _is_given),
+    _called("password", rf"{_TELLING_OR_SECRET}{_QUOTE}\s{{0,3}}:\s{{0,3}}{_QUOTED}", _is_told_in_json),
+    _called("password", rf"(?:{_TELLING_OR_SECRET}{_COLON}|{_TELLING_NAME}{_IS}){_VALUE}", _is_told),
+    _shape("password", r"(?i:\bauthorization[\"']?\s{0,3}:\s{0,3}[\"']?basic)\s{1,3}(?P<s>[A-Za-z0-9+/]{8,}+={0,2})"),
+    _shape("bearer token", r"(?i:\bbearer)\s{1,3}(?P<s>[A-Za-z0-9._~+/-]{16,}+=*)", _is_bearer),
+    *map(_card, _CARD_LENGTHS),
+    _called("token", rf"{_ANY_NAME}{_SAID}(?P<s>[A-Za-z0-9_+/-]{{16,}}+={{0,2}})(?!\.?\w)", _is_machine_made),
     _shape(
-        "password", rf"\b{_NAMED}[\"']?(?:\s{{0,3}}:|\s{{1,3}}is\b)\s{{0,3}}(?P<s>{_VALUE})", _is_told, re.IGNORECASE
+        "random token",
+        r"(?<![A-Za-z0-9_/.+=-])[A-Za-z0-9_-]{24,200}+={0,2}(?![A-Za-z0-9_/+=-]|\.\w)",
+        _is_random,
     ),
-    _shape("bearer token", r"\bbearer\s{1,3}(?P<s>[A-Za-z0-9._~+/-]{16,2000}=*)", flags=re.IGNORECASE),
-    _shape("card number", r"(?<![\d.-])[2-6]\d(?:[ -]?\d){11,17}(?![\d-])", _is_card),
-    _shape("random token", r"(?<![A-Za-z0-9_/.+=-])[A-Za-z0-9_-]{24,200}={0,2}(?![A-Za-z0-9_/.+=-])", _random),
 )

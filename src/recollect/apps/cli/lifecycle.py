@@ -1,5 +1,6 @@
 """Commands for the life of memories: reflect, tidy, undo, archive, restore, contest, audit."""
 
+import warnings
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
     from recollect.lifecycle.auditing import AuditReport
     from recollect.lifecycle.journal import Action
     from recollect.lifecycle.receipts import Receipt
+    from recollect.lifecycle.redacting import Redacted
+    from recollect.memory import Memory
     from recollect.reflect.model import Reflected
 
 app = typer.Typer()
@@ -125,7 +128,7 @@ def audit(
 ) -> None:
     """List duplicates, stale facts, memories never recalled, likely secrets and orphans; exit 1 when secrets are left."""
     with reading(common, models if redact else _NO_MODELS) as memory:
-        taken = memory.redact() if redact else None
+        taken = _redacted(memory) if redact else None
         report = memory.audit()
     if common.json:
         show_json({**report.to_dict(), "clean": report.clean, "redacted": list(taken.ids) if taken else []})
@@ -133,12 +136,23 @@ def audit(
         if taken is not None:
             _show_ids("redacted", taken.ids, common)
         _show_report(report)
+    for warning in taken.warnings if taken else ():
+        warn(warning)
     if taken is not None and not taken.log_cleared:
         warn(
             "another process uses the store, so its log still holds what was taken out; run this again when it is done"
         )
     if report.secrets:
         raise typer.Exit(1)
+
+
+def _redacted(memory: "Memory") -> "Redacted":
+    """Its warnings come back with it, so that they are told once and after the result."""
+    from recollect.memory import RecollectWarning
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RecollectWarning)
+        return memory.redact()
 
 
 def show_receipt(receipt: "Receipt", common: Common) -> None:
