@@ -123,6 +123,7 @@ class RedactedShape(TypedDict):
 
     redacted: list[str]
     log_cleared: bool
+    warnings: list[str]
 
 
 def reflected(done: Reflected) -> ReflectedShape:
@@ -199,7 +200,7 @@ def receipt(given: Receipt) -> ReceiptShape:
 
 def redacted(done: Redacted) -> RedactedShape:
     """A redaction as JSON."""
-    return {"redacted": list(done.ids), "log_cleared": done.log_cleared}
+    return {"redacted": list(done.ids), "log_cleared": done.log_cleared, "warnings": list(done.warnings)}
 
 
 def _finding(one: Finding) -> FindingShape:
