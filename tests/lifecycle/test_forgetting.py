@@ -11,7 +11,7 @@ import recollect
 from recollect.clock import DAY
 from recollect.lifecycle import proofs
 from recollect.memory import Memory
-from recollect.stores.sqlite import SqliteStore
+from recollect.stores.sqlite import SqliteStore, scrubbing
 from recollect.testing import FixedClock, ToyEmbedder
 
 THINGS = ("sofa", "fish", "birds", "garden", "window")
@@ -136,6 +136,32 @@ def test_a_reader_in_another_connection_leaves_the_log_and_the_receipt_says_so(t
         assert not receipt.log_cleared
         assert not receipt.verified
         assert memory.store.scrub()
+
+
+def test_what_is_not_there_is_named_and_not_verified(tmp_path: Path) -> None:
+    with living(tmp_path / "memory.db") as (memory, _):
+        id = memory.remember("the small grey cat Oscar likes his sofa").id
+        assert memory.forget_verified(id).verified
+        receipt = memory.forget_verified(id)
+        assert (receipt.forgotten, receipt.unknown, receipt.verified) == ((), (id,), False)
+        assert receipt.notes == ("there was nothing to forget, so nothing is proved",)
+
+
+def test_a_store_in_memory_has_no_files_and_the_receipt_says_so() -> None:
+    with living() as (memory, _):
+        receipt = memory.forget_verified(memory.remember("the small grey cat Oscar likes his sofa").id)
+        assert (receipt.files, receipt.verified) == ((), True)
+        assert receipt.notes == ("no file was read: the store is in memory or on a server",)
+
+
+def test_verifying_clears_a_large_file_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(scrubbing, "REBUILT_AT_ONCE", 0)
+    with living(tmp_path / "memory.db") as (memory, _):
+        first, second = cats(memory, THINGS[:2])
+        memory.forget(first)
+        assert memory.stats()["scrub_owed"]
+        assert memory.forget_verified(second).verified
+        assert not memory.stats()["scrub_owed"]
 
 
 # -- a thousand canaries among ten thousand

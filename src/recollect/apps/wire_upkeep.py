@@ -116,6 +116,7 @@ class ReceiptShape(TypedDict):
     files: list[ScannedShape]
     too_short: int
     log_cleared: bool
+    notes: list[str]
 
 
 class RedactedShape(TypedDict):
@@ -195,6 +196,7 @@ def receipt(given: Receipt) -> ReceiptShape:
         "files": [{"file": PurePath(one.file).name, "bytes": one.bytes, "traces": one.traces} for one in given.files],
         "too_short": given.too_short,
         "log_cleared": given.log_cleared,
+        "notes": list(given.notes),
     }
 
 

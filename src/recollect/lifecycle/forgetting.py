@@ -15,11 +15,10 @@ class Forgotten:
     ids: tuple[str, ...]
     reflections: tuple[str, ...] = ()
     rebuilt: tuple[str, ...] = ()
-    log_cleared: bool = True
 
 
 def forget(store: Store, ids: Sequence[str], now: int) -> Forgotten:
-    """Removes memories and rebuilds the reflections they were part of, in one transaction, then clears the log."""
+    """Removes memories and rebuilds the reflections they were part of, in one transaction."""
     with store.transaction():
         derived = derived_from(store, ids, now)
         retract(store, ids, now)
@@ -30,5 +29,4 @@ def forget(store: Store, ids: Sequence[str], now: int) -> Forgotten:
         ids=tuple(id for id in dict.fromkeys(ids) if id in went),
         reflections=tuple(record.id for record in derived),
         rebuilt=tuple(rebuilt),
-        log_cleared=store.scrub() if gone else True,
     )

@@ -3,7 +3,7 @@
 A run of bytes that another memory holds too is no trace. The receipt itself says nothing of what the memories said.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -18,7 +18,7 @@ _ALL = 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class Receipt:
-    """What forgetting came to; `verified` when nothing was found anywhere and the log was cleared.
+    """What forgetting came to; `verified` when there was something, nothing of it was found, and file and log were cleared.
 
     `too_short` counts texts of less than 8 bytes, which cannot be told from chance in a file; the indexes are asked for them
     all the same.
@@ -35,6 +35,7 @@ class Receipt:
     too_short: int
     log_cleared: bool
     verified: bool
+    notes: tuple[str, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON carries it."""
@@ -46,8 +47,8 @@ def forget_verified(store: Store, ids: Sequence[str], now: int) -> Receipt:
     evidence = proofs.gather(store, ids)
     counts = _counts(store, evidence, now)
     done = forget(store, ids, now)
+    cleared = store.scrub()
     searches = tuple(proofs.search(store, evidence, now))
-    cleared = done.log_cleared or store.scrub()
     files, too_short = proofs.scan(store, evidence)
     clean = not any(one.found for one in searches) and not any(file.traces for file in files)
     return Receipt(
@@ -61,8 +62,17 @@ def forget_verified(store: Store, ids: Sequence[str], now: int) -> Receipt:
         files=tuple(files),
         too_short=too_short,
         log_cleared=cleared,
-        verified=clean and cleared,
+        verified=bool(done.ids) and clean and cleared,
+        notes=tuple(_notes(done.ids, files)),
     )
+
+
+def _notes(forgotten: Sequence[str], files: Sequence[proofs.Scan]) -> Iterator[str]:
+    """What the numbers do not say."""
+    if not forgotten:
+        yield "there was nothing to forget, so nothing is proved"
+    if not files:
+        yield "no file was read: the store is in memory or on a server"
 
 
 def _counts(store: Store, evidence: proofs.Evidence, now: int) -> dict[str, int]:

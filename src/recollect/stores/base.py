@@ -61,6 +61,9 @@ class Problem:
     repairable: bool = True
 
 
+OWED = "forgotten text"  # the area of a problem that `scrub` solves
+
+
 @dataclass(frozen=True, slots=True)
 class Judgement:
     """That a memory was, or was not, an answer to a query."""
@@ -135,7 +138,10 @@ class Store(Protocol):
         ...
 
     def scrub(self) -> bool:
-        """Clears logs where forgotten text may linger (`forget` tries it too); False when others are using the store now."""
+        """Clears every place where forgotten text may linger; False when others are using the store now.
+
+        `forget` does so too where it takes but a moment; else it is owed until the next scrub, repair or close.
+        """
         ...
 
     def get(self, ids: Sequence[str], known_at: int | None = None) -> dict[str, Record]:

@@ -167,6 +167,7 @@ def show_receipt(receipt: "Receipt", common: Common) -> None:
         for file in receipt.files:
             rows.add_row(styled(file.file), f"{file.bytes} bytes", str(file.traces))
         show(rows)
+        show(*(styled(note, "dim") for note in receipt.notes))
         show(styled("nothing is left", "green") if receipt.verified else styled("not verified", "bold red"))
     if not receipt.log_cleared:
         warn("another process uses the store, so its log could not be cleared; run `recollect doctor` when it is done")

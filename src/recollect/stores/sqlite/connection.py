@@ -3,7 +3,7 @@
 import os
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 
 import apsw
@@ -13,6 +13,16 @@ from recollect.stores.sqlite.opening import MEMORY, Patience, connect, open_firs
 
 _PAUSE_S = 0.005
 _CHECKPOINT_MS = 20
+# What may keep a file from being tidied up; the store is as good as before, so it can be tried again later.
+_IN_THE_WAY = (
+    apsw.BusyError,
+    apsw.LockedError,
+    apsw.FullError,
+    apsw.IOError,
+    apsw.CantOpenError,
+    apsw.CorruptError,
+    apsw.ReadOnlyError,
+)
 
 
 class Connections:
@@ -28,6 +38,7 @@ class Connections:
         self._idle: list[apsw.Connection] = []
         self._closed = False
         self._process = os.getpid()
+        self.after_write: Callable[[], None] = lambda: None  # called outside the transaction
         with _translated(path):
             self._writer = open_first(path, read_only, self._patience)
 
@@ -37,9 +48,19 @@ class Connections:
         return self._owner == threading.get_ident()
 
     @property
+    def in_memory(self) -> bool:
+        """Whether there is no file at all."""
+        return self.path == MEMORY
+
+    @property
+    def usable(self) -> bool:
+        """Whether it is open, and this process's own."""
+        return not self._closed and self._process == os.getpid()
+
+    @property
     def shared(self) -> bool:
         """Whether readers use the writer's connection: in memory, or inside this thread's transaction."""
-        return self.path == MEMORY or self.in_transaction
+        return self.in_memory or self.in_transaction
 
     @contextmanager
     def write(self) -> Iterator[apsw.Connection]:
@@ -55,6 +76,8 @@ class Connections:
                 self._end("ROLLBACK TO inner; RELEASE inner", "ROLLBACK")
                 raise
             self._end("RELEASE inner", "COMMIT")
+        if not self.in_transaction:
+            self.after_write()
 
     @contextmanager
     def read(self) -> Iterator[apsw.Connection]:
@@ -88,7 +111,7 @@ class Connections:
         """Moves the log into the file and empties it; False when another process reads or writes just now."""
         with self._lock:
             self._check_open()
-            if self.path == MEMORY:
+            if self.in_memory:
                 return True
             if self._depth:
                 return False
@@ -101,6 +124,26 @@ class Connections:
             finally:
                 self._writer.set_busy_handler(self._patience)
             return True
+
+    def rebuild(self) -> bool:
+        """Writes the whole file anew, through the log; False when that cannot be done just now."""
+        with self._lock:
+            self._check_open()
+            if self._depth:
+                return False
+            with closing(connect(self.path, self.read_only, self._patience)) as connection:
+                connection.set_busy_timeout(_CHECKPOINT_MS)
+                # As long as the file itself, the copy may not fit into memory.
+                connection.execute("PRAGMA temp_store = FILE")
+                try:
+                    connection.execute("VACUUM")
+                except _IN_THE_WAY:
+                    return False
+            return True
+
+    def size(self) -> int:
+        """The length of the file in bytes."""
+        return os.path.getsize(self.path)
 
     def close(self) -> None:
         """Closes every idle connection; one that is still reading closes when it is done."""

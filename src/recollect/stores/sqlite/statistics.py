@@ -6,7 +6,7 @@ from typing import Any
 
 import apsw
 
-from recollect.stores.sqlite import counters, generations, schema
+from recollect.stores.sqlite import counters, generations, schema, scrubbing
 
 _COUNTS = {
     "memories": "SELECT count(*) FROM memories WHERE retired_at IS NULL",
@@ -37,6 +37,7 @@ def gather(connection: apsw.Connection, path: str) -> Mapping[str, Any]:
         "reembedding_to": _space(connection, "building"),
         "file_bytes": _size(path),
         "log_bytes": _size(f"{path}-wal"),
+        "scrub_owed": scrubbing.Debt.read(connection) is not None,
         "schema_version": schema.version(connection),
         "sqlite_version": apsw.sqlite_lib_version(),
     }

@@ -13,6 +13,7 @@ from recollect.ids import Entropy, IdSource
 from recollect.model import SEQUENCE, Draft, Edge, Filter, Record, Vector
 from recollect.query.keywords import KeywordQuery
 from recollect.stores.base import (
+    OWED,
     Counts,
     Edges,
     EmbeddingSpace,
@@ -35,6 +36,7 @@ from recollect.stores.sqlite import (
     links,
     notes,
     reading,
+    scrubbing,
     similarity,
     statistics,
     writing,
@@ -63,12 +65,13 @@ class SqliteStore:
         entropy: Entropy = os.urandom,
     ) -> None:
         self._connections = Connections(os.fspath(path), read_only=read_only, busy_timeout_s=busy_timeout_s)
+        self._scrubbing = scrubbing.Scrubbing(self._connections)
+        self._connections.after_write = self._scrubbing.pay_what_is_cheap
         self._mirror = Mirror()
         self._past = Past()
         self._shelf = Shelf()
         self._ids = IdSource(entropy)
         self._keyword_searches = 0
-        self._scrub_owed = False
         self._tags: tuple[int, Mapping[str, int]] = (-1, {})
         self._frequencies: tuple[int, int, dict[str, int]] = (-1, 0, {})
 
@@ -85,8 +88,12 @@ class SqliteStore:
             return counters.state(connection)
 
     def close(self) -> None:
+        """Lets go of the file, after paying what forgetting left owed."""
         self._past.close()
-        self._connections.close()
+        try:
+            self._scrubbing.settle()
+        finally:
+            self._connections.close()
 
     def __enter__(self) -> "SqliteStore":
         return self
@@ -99,7 +106,6 @@ class SqliteStore:
         """Makes the writes inside one transaction; reads of the same thread see them, others only after the end."""
         with self._connections.write():
             yield
-        self._scrub_if_owed()
 
     # -- memories
 
@@ -136,19 +142,13 @@ class SqliteStore:
     def forget(self, ids: Sequence[str]) -> Ids:
         with self._connections.write() as connection:
             gone = writing.forget(connection, ids)
-        self._scrub_owed |= bool(gone)
-        self._scrub_if_owed()
+            if gone and not self._connections.in_memory:
+                scrubbing.owe(connection, counters.state(connection).changes)
         return gone
 
     def scrub(self) -> bool:
-        """Empties the write-ahead log, where forgotten text may linger; False when a transaction or a reader is in the way."""
-        done = self._connections.checkpoint()
-        self._scrub_owed &= not done
-        return done
-
-    def _scrub_if_owed(self) -> None:
-        if self._scrub_owed and not self._connections.in_transaction:
-            self.scrub()
+        """Writes the file anew if forgotten text may linger in it, and empties the log."""
+        return self._scrubbing.pay()
 
     def get(self, ids: Sequence[str], known_at: int | None = None) -> dict[str, Record]:
         with self._connections.read() as connection:
@@ -355,14 +355,16 @@ class SqliteStore:
     def check(self) -> Problems:
         # SQLite's own check trusts what a connection remembers of the full-text index, though another has changed it.
         with self._connections.fresh() as connection:
-            return health.check(connection)
+            return [*health.check(connection), *scrubbing.problems(connection)]
 
     def repair(self) -> Problems:
         """Rebuilds in one transaction; a file that is itself damaged is not touched."""
         problems = self.check()
         if any(problem.repairable for problem in problems) and not any(p.area == "file" for p in problems):
-            with self._connections.write() as connection:
-                health.repair(connection, problems)
+            if any(problem.area != OWED for problem in problems):
+                with self._connections.write() as connection:
+                    health.repair(connection, problems)
+            self.scrub()
             problems = self.check()
         return problems
 
