@@ -46,19 +46,33 @@ class Trace:
 
     @property
     def fingerprint(self) -> str:
-        """Equal for equal store, question, moment, filter, embedder and recipe, in any process; then the ranking is equal too."""
+        """Equal for equal store, filter, embedder, recipe and understanding of the question, in any process.
+
+        Then the ranking is equal too: what a cross-encoder said and which parts did not answer are in it, for no name of a
+        model tells that.
+        """
         query = self.query
         vector = b"" if query.vector is None else query.vector.tobytes()
-        facts = [str(self.state), query.text, repr(_stable(query)), str(self.embedder), self.recipe.fingerprint]
-        return hashlib.sha256("\x1f".join(facts).encode("utf-8", "surrogatepass") + vector).hexdigest()[:16]
+        verdicts = b"".join(column.values.tobytes() for column in self.ledger.columns if column.step == "rerank")
+        silent = [name for name, _ in self.skipped]
+        facts = [
+            str(self.state),
+            query.text,
+            repr(_stable(query)),
+            str(self.embedder),
+            self.recipe.fingerprint,
+            repr(silent),
+        ]
+        return hashlib.sha256("\x1f".join(facts).encode("utf-8", "surrogatepass") + vector + verdicts).hexdigest()[:16]
 
 
 def _stable(query: Query) -> tuple[object, ...]:
-    """The filter with its one unordered field put in order."""
-    filter = query.filter
+    """The filter with its one unordered field put in order, and the time and tags that were understood."""
+    filter, anchor = query.filter, query.anchor
     ids = None if filter.ids is None else sorted(filter.ids)
     rest = [getattr(filter, name) for name in filter.__slots__ if name != "ids"]
-    return (ids, rest, query.cycle)
+    time = None if anchor is None else (anchor.centre_us, anchor.tolerance_us, anchor.first_us, anchor.last_us)
+    return (ids, rest, query.cycle, time, sorted(inferred.tag for inferred in query.tags))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
