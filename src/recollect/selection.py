@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import tee
 
 import numpy as np
 
@@ -47,9 +48,13 @@ def select(
     """
     drops: list[Drop] = []
     unique = _without_duplicates(ranked, drops) if selection.dedup else ranked
-    if selection.diversity > 0 and vectors:
+    if selection.diversity <= 0 or not vectors:
+        kept, passed_over = _within_caps(unique, selection)
+    else:
         unique = diversify(list(unique), vectors, selection.diversity, selection.diversity_pool)
-    return _within_caps(unique, selection, drops), drops
+        kept, passed_over = _within_caps(unique, selection)
+        passed_over += _overtaken(unique, kept, passed_over)
+    return kept, sorted([*drops, *passed_over], key=lambda drop: drop.rank)
 
 
 def _drop(candidate: Ranked, reason: str) -> Drop:
@@ -71,28 +76,58 @@ def canonical(text: str) -> str:
     return " ".join(text.lower().split())
 
 
-def _within_caps(ranked: Iterable[Ranked], selection: Selection, drops: list[Drop]) -> list[Ranked]:
+def _within_caps(ranked: Iterable[Ranked], selection: Selection) -> tuple[list[Ranked], list[Drop]]:
+    """As many reflections as may be in what is returned, however short that turns out to be."""
     if selection.limit <= 0:
         ranked = list(ranked)
     limit = selection.limit if selection.limit > 0 else len(ranked)  # type: ignore[arg-type]
-    reflections_left = int(selection.reflection_share * limit + 1e-9)
+    share = selection.reflection_share
+    most = _part(share, limit)
+    while True:
+        once, ranked = tee(ranked)
+        kept, drops = _filled(once, limit, most, selection)
+        reflections = sum(candidate.record.kind == REFLECTION for candidate in kept)
+        if reflections <= _part(share, len(kept)):
+            return kept, drops
+        most = reflections - 1
+
+
+def _part(share: float, count: int) -> int:
+    return int(share * count + 1e-9)
+
+
+def _filled(
+    ranked: Iterable[Ranked], limit: int, most_reflections: int, selection: Selection
+) -> tuple[list[Ranked], list[Drop]]:
     tokens_left = selection.max_tokens if selection.max_tokens > 0 else None
     kept: list[Ranked] = []
+    drops: list[Drop] = []
     for candidate in ranked if limit else ():
         is_reflection = candidate.record.kind == REFLECTION
         cost = tokens(candidate.record.text)
-        if is_reflection and reflections_left <= 0:
+        if is_reflection and most_reflections <= 0:
             drops.append(_drop(candidate, f"reflections may fill {selection.reflection_share:.0%} of the results"))
         elif tokens_left is not None and cost > tokens_left:
             left_over = f"its {cost} tokens exceed what is left of the budget of {selection.max_tokens}"
             drops.append(_drop(candidate, left_over))
         else:
             kept.append(candidate)
-            reflections_left -= is_reflection
+            most_reflections -= is_reflection
             tokens_left = None if tokens_left is None else tokens_left - cost
             if len(kept) == limit:
                 break
-    return kept
+    return kept, drops
+
+
+def _overtaken(diverse: Iterable[Ranked], kept: Sequence[Ranked], drops: Sequence[Drop]) -> list[Drop]:
+    """Those that ranked above the last hit, and fell to the limit because diversity put others before them."""
+    last = max((candidate.rank for candidate in kept), default=0)
+    accounted = {*(candidate.record.id for candidate in kept), *(drop.id for drop in drops)}
+    return [
+        _drop(candidate, "diversity put others before it, less like those already chosen")
+        for candidate in diverse
+        if candidate.rank < last and candidate.record.id not in accounted
+    ]
 
 
 def tokens(text: str) -> int:
