@@ -38,7 +38,7 @@ def _verdict(id: str, trace: Trace) -> str:
 
 def _legs(id: str, trace: Trace, store: Store) -> tuple[str, ...]:
     ran = {run.leg: run for run in trace.runs}
-    legs = [deep_enough(leg, trace.recipe.selection.limit) for leg in trace.recipe.legs]
+    legs = [deep_enough(leg, trace.recipe.selection.limit, trace.query.filter) for leg in trace.recipe.legs]
     return tuple(_in_leg(id, leg, ran[leg.name], trace, store) for leg in legs if leg.name in ran)
 
 

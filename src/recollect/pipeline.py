@@ -17,19 +17,21 @@ from recollect.cross_encoding import cross_encode
 from recollect.embedders.base import unit
 from recollect.errors import RecollectError
 from recollect.explain import absence
-from recollect.legs import Leg, Recent, deep_enough
+from recollect.legs import Leg, Recent, deep_enough, reflections_alone
 from recollect.llm import Chat
 from recollect.model import REFLECTION, Filter, Hit, Placing, Record, Run, Scored, Timing, Vector
 from recollect.query.asking import ask
 from recollect.query.parse import Query, focus, parse
 from recollect.query.tags import Vocabulary
-from recollect.ranking import Gathered, Ordered, rank, reach
+from recollect.ranking import NEWEST, Gathered, Ordered, rank, reach
 from recollect.recipes import Recipe
 from recollect.rerankers.base import Reranker
 from recollect.selection import Ranked, Selection, select
 from recollect.stores.base import Store
 from recollect.threads import gaps
 from recollect.trace import Recall, Trace
+
+FEWEST_NEWEST = 100  # as deep as other legs look, so that a budget has something to choose from
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +84,9 @@ def search(
     notes.lap("retrieve")
     ordered = rank(gathered, recipe)
     notes.lap("rank")
-    ordered, reranked = cross_encode(ordered, gathered.query, recipe, engine, notes)
+    reranked = 0
+    if gathered.searched:
+        ordered, reranked = cross_encode(ordered, gathered.query, recipe, engine, notes)
     notes.lap("cross-encode")
     kept, drops = select(in_order(ordered), _selection(recipe, filter), gathered.vectors)
     hits = _hits(kept, ordered, gathered.runs)
@@ -105,8 +109,7 @@ def search(
 
 def _selection(recipe: Recipe, filter: Filter) -> Selection:
     """The recipe's; who asks for reflections alone is not held to their share of the results."""
-    alone = set(filter.kinds) == {REFLECTION}
-    return replace(recipe.selection, reflection_share=1.0) if alone else recipe.selection
+    return replace(recipe.selection, reflection_share=1.0) if reflections_alone(filter) else recipe.selection
 
 
 # -- retrieve ----------------------------------------------------------------------------------------------------------------------
@@ -116,10 +119,10 @@ def gather(query: Query, recipe: Recipe, engine: Engine, notes: Notes) -> Gather
     """Runs the legs side by side, then reads the candidates' records, edges and vectors in one batch each."""
     query, runs = retrieve(query, recipe, engine, notes)
     if all(run.skipped is not None for run in runs):
-        runs = [*runs, _newest(query, recipe, engine.store)]
+        return _newest(query, runs, recipe, engine.store)
     ids = list(dict.fromkeys(hit.id for run in runs for hit in run.hits))
     if recipe.fill:
-        runs = [_filled(leg, run, query, ids, engine) for leg, run in zip(recipe.legs, runs, strict=False)]
+        runs = [_filled(leg, run, query, ids, engine) for leg, run in zip(recipe.legs, runs, strict=True)]
     records = engine.store.get(ids, query.filter.known_at)
     if len(records) < len(ids):  # forgotten by another process between the legs and here
         runs = [replace(run, hits=_still(run.hits, records), filled=_still(run.filled, records)) for run in runs]
@@ -138,7 +141,7 @@ def _still(hits: Sequence[Scored], records: Mapping[str, Record]) -> tuple[Score
 
 def retrieve(query: Query, recipe: Recipe, engine: Engine, notes: Notes) -> tuple[Query, list[Run]]:
     """Legs that need only the text, and the language model if there is one, work in the pool while the query is embedded here."""
-    legs = [deep_enough(leg, recipe.selection.limit) for leg in recipe.legs]
+    legs = [deep_enough(leg, recipe.selection.limit, query.filter) for leg in recipe.legs]
     chat = engine.chat
     asked = chat and ask(query, recipe.parsing, chat, engine.vocabulary(), engine.pool, engine.zone)
     waiting = {leg.name: engine.pool.submit(_timed, leg, query, engine, notes) for leg in legs if leg.stage == "text"}
@@ -205,10 +208,26 @@ def _filled(leg: Leg, run: Run, query: Query, ids: Sequence[str], engine: Engine
     return replace(run, filled=asked.run(replace(query, filter=query.filter.only(missing)), engine.store, ()).hits)
 
 
-def _newest(query: Query, recipe: Recipe, store: Store) -> Run:
-    """With nothing to search by, the newest memories are the answer."""
-    limit = recipe.selection.limit if recipe.selection.limit > 0 else 100
-    return replace(Recent(limit=limit).run(query, store, ()), leg="newest")
+def _newest(query: Query, skipped: Sequence[Run], recipe: Recipe, store: Store) -> Gathered:
+    """With nothing to search by, the newest memories are the answer: as many as it takes to fill the selection."""
+    selection = _selection(recipe, query.filter)
+    depth = max(2 * selection.limit, FEWEST_NEWEST)
+    while True:
+        run = Recent(limit=depth).run(query, store, ())
+        records = store.get([hit.id for hit in run.hits], query.filter.known_at)
+        if len(run.hits) < depth or _enough(list(records.values()), selection):
+            break
+        depth *= 4
+    return Gathered(query, (*skipped, Run(NEWEST, _still(run.hits, records))), records)
+
+
+def _enough(records: Sequence[Record], selection: Selection) -> bool:
+    """Whether these fill the selection; of a budget it is enough that something fits."""
+    if selection.limit <= 0:
+        return True
+    ranked = [Ranked(record, 0.0, row + 1, row) for row, record in enumerate(records)]
+    distinct, _ = select(ranked, replace(selection, max_tokens=0))
+    return len(distinct) == selection.limit and bool(select(ranked, selection)[0])
 
 
 # -- hits --------------------------------------------------------------------------------------------------------------------------

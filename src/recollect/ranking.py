@@ -13,6 +13,8 @@ from recollect.recipes import How, Recipe, Term
 from recollect.signals import Links, Scene, Skip
 from recollect.threads import places
 
+NEWEST = "newest"  # the run that answers when there was nothing to search by
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Gathered:
@@ -24,6 +26,11 @@ class Gathered:
     edges: Mapping[str, Sequence[Edge]] = field(default_factory=dict)
     gaps: Mapping[tuple[str, str], int] | None = None
     vectors: Mapping[str, Vector] = field(default_factory=dict)
+
+    @property
+    def searched(self) -> bool:
+        """Whether any leg had something to search by."""
+        return any(run.skipped is None and run.leg != NEWEST for run in self.runs)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -37,10 +44,10 @@ class Ordered:
 
 
 def rank(gathered: Gathered, recipe: Recipe) -> Ordered:
-    """Fuses the runs and lets every signal have its say."""
+    """Fuses the runs and lets every signal have its say; where nothing was searched for, the newest stay in line."""
     runs = [run for run in gathered.runs if run.skipped is None]
-    weights, terms = active(recipe, runs)
-    fused = recipe.fusion.fuse(runs, weights) if any(run.leg != "newest" for run in runs) else Merge().fuse(runs, {})
+    weights, terms = active(recipe, runs) if gathered.searched else ({}, [])
+    fused = recipe.fusion.fuse(runs, weights) if gathered.searched else Merge().fuse(runs, {})
     ledger = relevance(fused.ledger, recipe.relevance) if fused.by_score else fused.ledger
     records = tuple(gathered.records[id] for id in ledger.ids)
     links = Links.between(ledger.ids, gathered.edges) if gathered.edges else None

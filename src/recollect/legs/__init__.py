@@ -1,6 +1,6 @@
 """Legs: one a file, one row in this table."""
 
-from recollect.legs.base import Leg, deep_enough
+from recollect.legs.base import Leg, deep_enough, reflections_alone
 from recollect.legs.dates import Dates
 from recollect.legs.graph import GraphWalk
 from recollect.legs.keyword import Keyword
@@ -24,4 +24,5 @@ __all__ = [
     "Reflections",
     "VectorLeg",
     "deep_enough",
+    "reflections_alone",
 ]

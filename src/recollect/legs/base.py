@@ -16,6 +16,11 @@ def spoken(filter: Filter) -> Filter:
     return replace(filter, without_kinds=(*filter.without_kinds, REFLECTION))
 
 
+def reflections_alone(filter: Filter) -> bool:
+    """Whether reflections are all that is asked for."""
+    return set(filter.kinds) == {REFLECTION}
+
+
 class Leg(Protocol):
     """`stage` says what must be there before it runs: "text" nothing, "vector" the query's vector, "time" all that
     is to be understood of the query, "runs" the other legs' runs.
@@ -34,6 +39,10 @@ class Leg(Protocol):
     def run(self, query: Query, store: Store, earlier: Sequence[Run]) -> Run: ...
 
 
-def deep_enough(leg: Leg, limit: int) -> Leg:
-    """The leg, at least as deep as what was asked for, lest the results be too few."""
-    return leg if leg.stage == "runs" or leg.limit >= limit else replace(leg, limit=limit)  # type: ignore[type-var]
+def deep_enough(leg: Leg, limit: int, filter: Filter) -> Leg:
+    """The leg, at least as deep as what was asked for, lest the results be too few.
+
+    Reflections are a part of the results at most, so their own leg keeps its limit unless they are all that is asked for.
+    """
+    keeps = leg.stage == "runs" or (leg.name == "reflections" and not reflections_alone(filter))
+    return leg if keeps or leg.limit >= limit else replace(leg, limit=limit)  # type: ignore[type-var]
