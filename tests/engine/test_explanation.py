@@ -3,13 +3,14 @@
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from engine_fixtures import START, memory, toy_memory
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from recollect.clock import DAY, to_us
+from recollect.clock import DAY, iso, to_us
 from recollect.cookbook import RECIPES
 from recollect.memory import Memory
 from recollect.trace import Recall
@@ -133,6 +134,108 @@ def test_why_not_a_memory_no_leg_matches() -> None:
         m.remember("cat")
         dog = m.remember("dog")
         assert m.recall("cat", recipe="keyword").why_not(dog.id).legs == ("keyword: does not match it at all",)
+
+
+def fruit(m: Memory) -> None:
+    for id, text in (("a", "red apple pie"), ("b", "red apple pie crust"), ("c", "red car"), ("d", "red house, blue")):
+        m.remember(text, id=id)
+
+
+def test_why_not_what_diversity_overtook() -> None:
+    diverse = RECIPES["gorag"].with_(selection={"limit": 2, "diversity": 0.9})
+    with toy_memory() as m:
+        fruit(m)
+        found = m.recall("red apple pie", recipe=diverse)
+        assert found.trace.order[1] == "b"
+        assert found.ids[0] == "a"
+        assert found.why_not("b").verdict.startswith("ranked 2 with score ")
+        assert "dropped: diversity put others before it" in found.why_not("b").verdict
+
+
+@pytest.mark.parametrize("name", ["rrf", "convex", "merge", "weighted"])
+def test_why_not_what_the_fusion_cut(name: str) -> None:
+    cut = RECIPES["gorag"].with_(fusion={"name": name, "cut": 2})
+    with toy_memory() as m:
+        fruit(m)
+        found = m.recall("red apple pie", recipe=cut)
+        whole = m.recall("red apple pie", recipe=cut.with_(fusion={"cut": 0}))
+        assert found.ids == whole.ids[:2]
+        for rank in (3, 4):
+            hit = whole[rank - 1]
+            verdict = f"the {name} fusion had it at rank {rank} with {hit.score:.6g}, below its cut of 2"
+            assert found.why_not(hit.id).verdict == verdict
+            assert found.why_not(hit.id).legs[0].startswith(f"{found.trace.runs[0].leg}: rank ")
+
+
+def test_why_not_below_the_floor_of_the_vector_leg() -> None:
+    strict = RECIPES["vector"].with_(legs={"vector": {"floor": 0.5}})
+    with toy_memory() as m:
+        fruit(m)
+        (line,) = m.recall("red apple pie", recipe=strict).why_not("d").legs
+        cosines = {hit.id: hit.placings[0].score for hit in m.recall("red apple pie", recipe="vector")}
+        assert line == f"vector: {cosines['d']:.6g}, below its floor of 0.5"
+
+
+def test_why_not_a_memory_without_a_vector(tmp_path: Path) -> None:
+    with memory(tmp_path / "m.db") as m:
+        bare = m.remember("stored before there was an embedder").id
+    with toy_memory(tmp_path / "m.db") as m:
+        fruit(m)
+        assert m.recall("apple", recipe="vector").why_not(bare).legs == ("vector: it has no vector",)
+
+
+def test_why_not_a_reflection_that_legs_leave_out_on_purpose() -> None:
+    with toy_memory() as m:
+        fruit(m)
+        for n in range(9):
+            m.remember(f"theme number {n} of apples", id=f"r{n}", kind="reflection")
+        found = m.recall("red apple pie yesterday", limit=2)
+        (absent, *_) = [f"r{n}" for n in range(9) if f"r{n}" not in found.ids]
+        lines = dict(line.split(": ", 1) for line in found.why_not(absent).legs)
+        assert lines["keyword"] == lines["vector"] == "leaves reflections to their own leg"
+        assert lines["dates"] == "a reflection has no date of its own"
+        asked = m.recall("theme", kinds=["reflection"], limit=1)
+        lines = dict(line.split(": ", 1) for line in asked.why_not("r8").legs)
+        assert lines["keyword"].startswith("rank 9 with "), "who asks for reflections finds them in every leg"
+
+
+def test_why_not_names_what_each_leg_goes_by() -> None:
+    with toy_memory() as m:
+        fruit(m)
+        m.remember("theme", id="r", kind="reflection")
+        m.remember("snow", id="snow", created_at=NOW - 500 * DAY)
+        found = m.recall("red apple pie 3 weeks ago", limit=1)
+        lines = dict(line.split(": ", 1) for line in found.why_not("snow").legs)
+        assert lines["keyword"] == "does not match it at all"
+        assert lines["dates"] == f"it is dated {iso(NOW - 500 * DAY)}, outside the time the query names"
+        assert lines["reflections"] == "it is no reflection"
+        assert lines["members"] == "brings only what no other leg found"
+        assert lines["graph"].startswith("no link it walks leads there")
+
+
+def test_why_not_admits_that_the_store_has_changed() -> None:
+    with memory() as m:
+        m.remember("cat and dog")
+        found = m.recall("cat", recipe="keyword")
+        late = m.remember("cat").id
+        (line,) = found.why_not(late).legs
+        assert line.endswith("which it was not then: the store has changed")
+
+
+def test_the_reflections_leg_keeps_its_limit_unless_they_are_all_that_is_asked_for() -> None:
+    with toy_memory() as m:
+        for n in range(30):
+            m.remember(f"apples and number {n}", id=f"o{n}")
+            m.remember(f"theme {n} of apples", id=f"r{n}", kind="reflection")
+
+        def found(**where: Any) -> int:
+            runs = m.recall("apples", limit=20, **where).trace.runs
+            return next(len(run.hits) for run in runs if run.leg == "reflections")
+
+        assert found() == 5
+        assert found(kinds=["reflection"]) == 20
+        assert len(m.recall("apples", limit=20, kinds=["reflection"])) == 20
+        assert len(m.search_reflections_only("apples", limit=20)) == 20
 
 
 def test_why_not_a_hit_says_where_it_is() -> None:

@@ -1,5 +1,7 @@
 """With nothing to search by, the newest memories are the answer, up to the limit."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 from engine_fixtures import START, memory, toy_memory
@@ -88,3 +90,14 @@ def test_filters_hold() -> None:
     with memory() as m:
         ids = fill(m, 9)
         assert list(m.recall("", limit=3, until=NOW - 4 * DAY).ids) == ids[4:7]
+
+
+def where_is(m: Memory, id: str, **options: Any) -> str:
+    return m.recall("", **options).why_not(id).verdict
+
+
+def test_why_not() -> None:
+    with memory() as m:
+        ids = fill(m, 150)
+        assert where_is(m, ids[7], limit=5).endswith("below the limit of 5")
+        assert where_is(m, ids[149], limit=5) == "there was nothing to search by, and it is not among the newest"

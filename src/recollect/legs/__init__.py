@@ -1,6 +1,6 @@
 """Legs: one a file, one row in this table."""
 
-from recollect.legs.base import Leg, deep_enough, reflections_alone
+from recollect.legs.base import Leg, Particular, deep_enough, reflections_alone
 from recollect.legs.dates import Dates
 from recollect.legs.graph import GraphWalk
 from recollect.legs.keyword import Keyword
@@ -20,6 +20,7 @@ __all__ = [
     "Keyword",
     "Leg",
     "Members",
+    "Particular",
     "Recent",
     "Reflections",
     "VectorLeg",

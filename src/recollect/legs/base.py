@@ -2,11 +2,14 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import ClassVar, Protocol
+from typing import ClassVar, Protocol, runtime_checkable
 
-from recollect.model import REFLECTION, Filter, Run
+from recollect.model import REFLECTION, Filter, Record, Run
 from recollect.query.parse import Query
 from recollect.stores.base import Store
+
+NOT_SPOKEN = "leaves reflections to their own leg"
+NO_VECTOR = "it has no vector"
 
 
 def spoken(filter: Filter) -> Filter:
@@ -37,6 +40,13 @@ class Leg(Protocol):
     @property
     def limit(self) -> int: ...
     def run(self, query: Query, store: Store, earlier: Sequence[Run]) -> Run: ...
+
+
+@runtime_checkable
+class Particular(Protocol):
+    """A leg that can say why it left a memory out; of others it is said that they do not match it."""
+
+    def leaves_out(self, record: Record, query: Query, store: Store, earlier: Sequence[Run]) -> str | None: ...
 
 
 def deep_enough(leg: Leg, limit: int, filter: Filter) -> Leg:

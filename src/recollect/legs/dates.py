@@ -4,8 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
+from recollect.clock import iso
 from recollect.legs.base import spoken
-from recollect.model import Filter, Run, Scored
+from recollect.model import REFLECTION, Filter, Record, Run, Scored
 from recollect.query.parse import Query
 from recollect.query.time import Anchor
 from recollect.stores.base import Store
@@ -34,6 +35,11 @@ class Dates:
         if len(near) == self.limit and store.count(window) * 2 > store.count(everything):
             return Run(self.name, skipped="most memories are of the time the query names")
         return Run(self.name, tuple(Scored(hit.id, hit.score / max(anchor.tolerance_us, 1)) for hit in near))
+
+    def leaves_out(self, record: Record, query: Query, store: Store, earlier: Sequence[Run]) -> str | None:
+        if record.kind == REFLECTION and spoken(query.filter).rejects(record):
+            return "a reflection has no date of its own"
+        return f"it is dated {iso(record.date)}, outside the time the query names"
 
 
 def within(filter: Filter, anchor: Anchor) -> Filter:

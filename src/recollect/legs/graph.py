@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from recollect.model import Run, Scored
+from recollect.model import Record, Run, Scored
 from recollect.query.parse import Query
 from recollect.stores.base import Store
 
@@ -51,6 +51,11 @@ class GraphWalk:
             (edge.other(id), frontier[id] * edge.weight * self.decay)
             for id, its_edges in edges.items()
             for edge in its_edges
+        )
+
+    def leaves_out(self, record: Record, query: Query, store: Store, earlier: Sequence[Run]) -> str | None:
+        return (
+            f"no link it walks leads there (steps: {self.depth}, strongest links of each memory: {self.max_neighbours})"
         )
 
 

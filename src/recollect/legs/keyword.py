@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from recollect.legs.base import spoken
-from recollect.model import Run
+from recollect.legs.base import NOT_SPOKEN, spoken
+from recollect.model import Record, Run
 from recollect.query.parse import Query
 from recollect.stores.base import Store
 
@@ -26,3 +26,6 @@ class Keyword:
             return Run(self.name, skipped="the query has no words")
         filter = query.filter if self.reflections else spoken(query.filter)
         return Run(self.name, tuple(store.search_keywords(query.keywords, filter, self.limit)))
+
+    def leaves_out(self, record: Record, query: Query, store: Store, earlier: Sequence[Run]) -> str | None:
+        return NOT_SPOKEN if not self.reflections and spoken(query.filter).rejects(record) else None

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from recollect.legs.base import spoken
-from recollect.model import Run
+from recollect.legs.base import NO_VECTOR, spoken
+from recollect.model import Record, Run
 from recollect.query.parse import Query
 from recollect.reflect.model import CONSOLIDATED, PUBLISHED
 from recollect.stores.base import Store
@@ -38,3 +38,8 @@ class Members:
         if not unseen:
             return Run(self.name)
         return Run(self.name, tuple(store.search_vectors(query.vector, spoken(query.filter).only(unseen), self.limit)))
+
+    def leaves_out(self, record: Record, query: Query, store: Store, earlier: Sequence[Run]) -> str | None:
+        if any(hit.id == record.id for run in earlier for hit in run.hits):
+            return "brings only what no other leg found"
+        return "it is no member of a theme it starts from" if record.embedded else NO_VECTOR

@@ -4,7 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from recollect.model import REFLECTION, Run
+from recollect.legs.base import NO_VECTOR
+from recollect.model import REFLECTION, Record, Run
 from recollect.query.parse import Query
 from recollect.stores.base import Store
 
@@ -26,3 +27,6 @@ class Reflections:
             return Run(self.name, skipped="the filter leaves no reflections")
         themes = replace(query.filter, kinds=(REFLECTION,))
         return Run(self.name, tuple(store.search_vectors(query.vector, themes, self.limit)))
+
+    def leaves_out(self, record: Record, query: Query, store: Store, earlier: Sequence[Run]) -> str | None:
+        return NO_VECTOR if record.kind == REFLECTION else "it is no reflection"

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from recollect.legs.base import spoken
-from recollect.model import Run
+from recollect.legs.base import NO_VECTOR, NOT_SPOKEN, spoken
+from recollect.model import Record, Run
 from recollect.query.parse import Query
 from recollect.stores.base import Store
 
@@ -31,3 +31,11 @@ class VectorLeg:
         filter = query.filter if self.reflections else spoken(query.filter)
         hits = store.search_vectors(query.vector, filter, self.limit)
         return Run(self.name, tuple(hit for hit in hits if hit.score >= self.floor))
+
+    def leaves_out(self, record: Record, query: Query, store: Store, earlier: Sequence[Run]) -> str | None:
+        if not self.reflections and spoken(query.filter).rejects(record):
+            return NOT_SPOKEN
+        if query.vector is None:
+            return query.no_vector
+        alone = store.search_vectors(query.vector, query.filter.only([record.id]), 1)
+        return f"{alone[0].score:.6g}, below its floor of {self.floor:g}" if alone else NO_VECTOR
