@@ -48,8 +48,8 @@ def _act(store: SqliteStore, action: str, place: int, text: str) -> None:
         number = 1 - SPACES.index(space)
         store.begin_reembedding(SPACES[number])
         waiting = store.next_to_reembed(999)
-        store.put_reembedded({n: TOYS[number].embed_query(r.text) for n, r in waiting.items()})
-        store.finish_reembedding()
+        store.put_reembedded({n: TOYS[number].embed_query(r.text) for n, r in waiting.items()}, SPACES[number])
+        store.finish_reembedding(SPACES[number])
     elif chosen and action == "update":
         store.update(chosen, {"text": text}, NOW, toy.embed_query(text), space)
     elif chosen and action == "amend":
@@ -137,3 +137,27 @@ def test_a_transaction_is_invisible_to_other_threads_until_its_end(tmp_path: Pat
             assert store.count(Filter(now=NOW)) == 1
         assert seen == [0]
         assert store.count(Filter(now=NOW)) == 1
+
+
+@pytest.mark.parametrize("part", ["matrices", "impacts"])
+def test_a_search_that_was_interrupted_moves_no_row(part: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ctrl-C while the mirror is brought up to date must not give later memories the names of others."""
+    monkeypatch.setattr(keywords, "PAYS_FROM_ROWS", 0)
+    monkeypatch.setattr(keywords, "PAYS_FROM_SEARCH", 0)
+    with SqliteStore(tmp_path / "memory.db") as store:
+        for text in ("filler", "zebra giraffe", "volcano lava"):
+            store.add([Draft(text=text, id=text, vector=TOYS[0].embed_query(text))], NOW, SPACES[0])
+            if text == "zebra giraffe":
+                with monkeypatch.context() as patched:
+                    patched.setattr(getattr(mirror, part), "follow", _interrupted)
+                    with pytest.raises(KeyboardInterrupt):
+                        _answers(store)
+            else:
+                _answers(store)
+        for text in ("zebra giraffe", "volcano lava"):
+            assert store.search_vectors(TOYS[0].embed_query(text), Filter(now=NOW), 1)[0].id == text
+            assert store.search_keywords(parse_keywords(text), Filter(now=NOW), 1)[0].id == text
+
+
+def _interrupted(*_: object) -> None:
+    raise KeyboardInterrupt

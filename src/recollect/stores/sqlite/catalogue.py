@@ -157,7 +157,8 @@ def _with_appended(old: Catalogue, rows: Sequence[tuple[Any, ...]]) -> Catalogue
     size = old.size + len(rows)
     values = _values(rows)
     columns = {name: extended(column, old.size, values[name]) for name, column in old.columns.items()}
-    old.ids.extend(row[1] for row in rows)
+    # A catalogue that was begun and never used, as when a search is interrupted, may have left its ids behind.
+    old.ids[old.size :] = [row[1] for row in rows]
     numbers = extended(old.seqs, old.size, np.array([row[0] for row in rows], dtype=np.int64))
     alive = np.concatenate([old.alive, np.ones(len(rows), dtype=np.bool_)])
     return replace(old, size=size, seqs=numbers, alive=alive, columns=columns)
