@@ -75,21 +75,18 @@ class Embedding:
 
     def fill(self, drafts: Sequence[Draft]) -> tuple[list[Draft], EmbeddingSpace | None, RecollectError | None]:
         """Drafts with vectors, as far as they can be had, the vectors' space, and what went wrong if something did."""
-        if any(draft.vector is not None for draft in drafts):
-            return list(drafts), self._given_space(drafts), None
-        if self._open is None:
-            return list(drafts), None, None
+        bare = [draft for draft in drafts if draft.vector is None]
+        given = self._given_space(drafts) if len(bare) < len(drafts) else None
+        if not bare or self._open is None:
+            return list(drafts), given, None
         try:
             embedder = self.embedder()
             self._same_space(embedder)
-            vectors = embedder.embed_passages([draft.text for draft in drafts])
+            made = iter(embedder.embed_passages([draft.text for draft in bare]))
         except RecollectError as error:
-            return list(drafts), None, error
-        return (
-            [replace(draft, vector=vector) for draft, vector in zip(drafts, vectors, strict=True)],
-            self.space(),
-            None,
-        )
+            return list(drafts), given, error
+        filled = [draft if draft.vector is not None else replace(draft, vector=next(made)) for draft in drafts]
+        return filled, self.space(), None
 
     def _given_space(self, drafts: Sequence[Draft]) -> EmbeddingSpace:
         """Vectors a caller brings belong to the store's space, else to the embedder's; without either they found their own."""
@@ -127,16 +124,30 @@ class Embedding:
 
     def reembed(self, progress: Progress | None = None, batch: int = 64) -> int:
         """Builds a new generation of vectors beside the old one, then switches; resumes where a killed run stopped."""
-        embedder = self.embedder()
-        left = self._store.begin_reembedding(self.space())
+        embedder, space = self.embedder(), self.space()
+        left = self._store.begin_reembedding(space)
         done = 0
-        while waiting := self._store.next_to_reembed(batch):
-            self._store.put_reembedded(self._embed(embedder, waiting))
-            done += len(waiting)
-            if progress:
-                progress(done, left)
-        self._store.finish_reembedding()
+        switched = False
+        while not switched:
+            while waiting := self._store.next_to_reembed(batch):
+                self._store.put_reembedded(self._embed(embedder, waiting), space)
+                done += len(waiting)
+                if progress:
+                    progress(done, left)
+            late, switched = self._switch(embedder, space, batch)
+            done += late
         return done
+
+    def _switch(self, embedder: Embedder, space: EmbeddingSpace, batch: int) -> tuple[int, bool]:
+        """Makes the new generation live, unless many were written since; the last few are embedded while nobody can write."""
+        with self._store.transaction():
+            late = self._store.next_to_reembed(batch)
+            if len(late) == batch:
+                return 0, False
+            if late:
+                self._store.put_reembedded(self._embed(embedder, late), space)
+            self._store.finish_reembedding(space)
+        return len(late), True
 
     @staticmethod
     def _embed(embedder: Embedder, versions: Mapping[int, Record]) -> dict[int, Vector]:

@@ -49,7 +49,7 @@ def reembed_forever(path: str) -> None:
     with SqliteStore(path) as store:
         store.begin_reembedding(OTHER_SPACE)
         while waiting := store.next_to_reembed(1):
-            store.put_reembedded({n: OTHER.embed_query(r.text) for n, r in waiting.items()})
+            store.put_reembedded({n: OTHER.embed_query(r.text) for n, r in waiting.items()}, OTHER_SPACE)
             say(done=list(waiting))
 
 

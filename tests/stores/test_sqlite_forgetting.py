@@ -14,6 +14,7 @@ NOW = 1_770_000_000_000_000
 TOY = ToyEmbedder(32)
 SPACE = EmbeddingSpace(TOY.fingerprint, TOY.dimensions)
 OTHER = ToyEmbedder(16)
+OTHER_SPACE = EmbeddingSpace(OTHER.fingerprint, OTHER.dimensions)
 SECRET = "xylophagous quandaries of Wolfeschlegelstein"
 CHANGED = "zymurgical quiddities of Wolfeschlegelstein"
 
@@ -65,10 +66,10 @@ def test_vectors_of_a_dropped_generation_leave_the_file(tmp_path: Path) -> None:
     path = tmp_path / "memory.db"
     with SqliteStore(path) as store:
         store.add([Draft(text=SECRET, vector=TOY.embed_query(SECRET))], NOW, SPACE)
-        store.begin_reembedding(EmbeddingSpace(OTHER.fingerprint, 16))
-        store.put_reembedded({n: OTHER.embed_query(r.text) for n, r in store.next_to_reembed(9).items()})
+        store.begin_reembedding(OTHER_SPACE)
+        store.put_reembedded({n: OTHER.embed_query(r.text) for n, r in store.next_to_reembed(9).items()}, OTHER_SPACE)
         assert TOY.embed_query(SECRET).tobytes() in _bytes_on_disk(path)
-        store.finish_reembedding()
+        store.finish_reembedding(OTHER_SPACE)
         assert store.scrub()
         assert TOY.embed_query(SECRET).tobytes() not in _bytes_on_disk(path)
         assert OTHER.embed_query(SECRET).tobytes() in _bytes_on_disk(path)

@@ -79,8 +79,10 @@ def test_reembedding_goes_on_after_kill_9(tmp_path: Path) -> None:
         waiting = store.next_to_reembed(100)
         assert len(waiting) == left
         assert not set(done) & set(waiting)
-        store.put_reembedded({number: OTHER.embed_query(record.text) for number, record in waiting.items()})
-        store.finish_reembedding()
+        store.put_reembedded(
+            {number: OTHER.embed_query(record.text) for number, record in waiting.items()}, OTHER_SPACE
+        )
+        store.finish_reembedding(OTHER_SPACE)
         assert store.embedding_space() == OTHER_SPACE
         assert len(store.search_vectors(OTHER.embed_query("shared"), Filter(now=NOW), 100)) == 40
         assert store.check() == []

@@ -250,9 +250,15 @@ class Store(Protocol):
         """Versions that lack the new generation's vector, by version number, oldest first."""
         ...
 
-    def put_reembedded(self, vectors: Mapping[int, Vector]) -> None: ...
-    def finish_reembedding(self) -> None:
-        """Makes the new generation live and drops the old one, in one transaction; refuses while memories lack a vector."""
+    def put_reembedded(self, vectors: Mapping[int, Vector], space: EmbeddingSpace) -> None:
+        """Writes vectors of the new generation; EmbeddingSpaceMismatch when somebody began another one meanwhile."""
+        ...
+
+    def finish_reembedding(self, space: EmbeddingSpace) -> None:
+        """Makes the new generation live and drops the old one, in one transaction; refuses while memories lack a vector.
+
+        EmbeddingSpaceMismatch when somebody began another one meanwhile.
+        """
         ...
 
     # -- judgements, journal, settings

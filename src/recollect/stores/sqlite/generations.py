@@ -149,15 +149,15 @@ def lacking(connection: apsw.Connection, limit: int) -> dict[int, Record]:
     return {row[0]: to_record(row[1:]) for row in connection.execute(sql, (_building(connection).number, limit))}
 
 
-def put_built(connection: apsw.Connection, vectors: Mapping[int, Vector]) -> None:
+def put_built(connection: apsw.Connection, vectors: Mapping[int, Vector], space: EmbeddingSpace) -> None:
     """Writes vectors of the generation being built; they are not searched yet."""
-    building = _building(connection)
+    building = _building_for(connection, space)
     put(connection, building.number, _still_there(connection, vectors, building.space.dimensions).items())
 
 
-def finish(connection: apsw.Connection, change: int) -> None:
+def finish(connection: apsw.Connection, space: EmbeddingSpace, change: int) -> None:
     """Makes the new generation the live one and drops the old."""
-    building = _building(connection)
+    building = _building_for(connection, space)
     missing = connection.execute(f"SELECT count(*) {_LACKING}", (building.number,)).get
     if missing:
         raise StoreError(
@@ -174,6 +174,17 @@ def _building(connection: apsw.Connection) -> Generation:
     building = generation(connection, "building")
     if building is None:
         raise NotFound("no re-embedding is under way; begin one first")
+    return building
+
+
+def _building_for(connection: apsw.Connection, space: EmbeddingSpace) -> Generation:
+    """The generation being built, if it is this space's: somebody else may have begun another meanwhile."""
+    building = _building(connection)
+    if building.space != space:
+        raise EmbeddingSpaceMismatch(
+            f"another re-embedding has begun meanwhile, to {building.space.fingerprint}; the one to {space.fingerprint} "
+            "was given up, and the store's vectors are as they were. When the other is done, run again: recollect reembed"
+        )
     return building
 
 

@@ -312,13 +312,13 @@ class SqliteStore:
         with self._connections.read() as connection:
             return generations.lacking(connection, limit)
 
-    def put_reembedded(self, vectors: Mapping[int, Vector]) -> None:
+    def put_reembedded(self, vectors: Mapping[int, Vector], space: EmbeddingSpace) -> None:
         with self._connections.write() as connection:
-            generations.put_built(connection, vectors)
+            generations.put_built(connection, vectors, space)
 
-    def finish_reembedding(self) -> None:
+    def finish_reembedding(self, space: EmbeddingSpace) -> None:
         with self._connections.write() as connection:
-            generations.finish(connection, counters.bump(connection))
+            generations.finish(connection, space, counters.bump(connection))
 
     # -- judgements, journal, settings
 

@@ -1,5 +1,7 @@
 """Laws of embedding spaces."""
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 
@@ -71,17 +73,17 @@ class VectorLaws:
         store.update(b.id, {"text": "a big dog"}, NOW + 1)
         assert store.begin_reembedding(OTHER_SPACE) == 3
         first = store.next_to_reembed(2)
-        store.put_reembedded({n: OTHER.embed_query(r.text) for n, r in first.items()})
+        store.put_reembedded({n: OTHER.embed_query(r.text) for n, r in first.items()}, OTHER_SPACE)
         assert store.embedding_space() == SPACE
         assert ids(by_vector(store, "a cat")) == [a.id]
         with pytest.raises(StoreError, match="1 version"):
-            store.finish_reembedding()
+            store.finish_reembedding(OTHER_SPACE)
         assert store.begin_reembedding(OTHER_SPACE) == 1
         late = put_one(store, "a late bird")
         rest = store.next_to_reembed(10)
         assert [r.text for r in rest.values()] == ["a big dog", "a late bird"]
-        store.put_reembedded({n: OTHER.embed_query(r.text) for n, r in rest.items()})
-        store.finish_reembedding()
+        store.put_reembedded({n: OTHER.embed_query(r.text) for n, r in rest.items()}, OTHER_SPACE)
+        store.finish_reembedding(OTHER_SPACE)
         assert store.embedding_space() == OTHER_SPACE
         found = store.search_vectors(OTHER.embed_query("a big dog"), Filter(now=NOW + 1), 5)
         assert found[0].id == b.id
@@ -92,13 +94,39 @@ class VectorLaws:
     def test_reembedding_to_yet_another_space_starts_anew(self, store: Store) -> None:
         put(store, "a cat")
         store.begin_reembedding(OTHER_SPACE)
-        store.put_reembedded({n: OTHER.embed_query(r.text) for n, r in store.next_to_reembed(9).items()})
+        store.put_reembedded({n: OTHER.embed_query(r.text) for n, r in store.next_to_reembed(9).items()}, OTHER_SPACE)
         third = ToyEmbedder(16)
-        assert store.begin_reembedding(EmbeddingSpace(third.fingerprint, 16)) == 1
+        third_space = EmbeddingSpace(third.fingerprint, 16)
+        assert store.begin_reembedding(third_space) == 1
         with pytest.raises(InvalidInput, match="16 numbers"):
-            store.put_reembedded({n: OTHER.embed_query(r.text) for n, r in store.next_to_reembed(9).items()})
+            store.put_reembedded(
+                {n: OTHER.embed_query(r.text) for n, r in store.next_to_reembed(9).items()}, third_space
+            )
+
+    def test_two_reembeddings_do_not_mix(self, store: Store) -> None:
+        """Who began first is told, even where the vectors are of one length, and the other goes on undisturbed."""
+        a = put_one(store, "a cat")
+        store.begin_reembedding(OTHER_SPACE)
+        waiting = store.next_to_reembed(9)
+        rival = EmbeddingSpace("rival", OTHER.dimensions)
+        assert store.begin_reembedding(rival) == 1
+        vectors = {n: OTHER.embed_query(r.text) for n, r in waiting.items()}
+        with pytest.raises(EmbeddingSpaceMismatch, match="rival"):
+            store.put_reembedded(vectors, OTHER_SPACE)
+        store.put_reembedded(vectors, rival)
+        with pytest.raises(EmbeddingSpaceMismatch, match="rival"):
+            store.finish_reembedding(OTHER_SPACE)
+        assert store.embedding_space() == SPACE
+        store.finish_reembedding(rival)
+        assert store.embedding_space() == rival
+        assert list(store.vectors([a.id])) == [a.id]
 
     def test_nothing_to_finish_without_a_beginning(self, store: Store) -> None:
-        for attempt in (store.finish_reembedding, lambda: store.next_to_reembed(1), lambda: store.put_reembedded({})):
+        attempts: tuple[Callable[[], object], ...] = (
+            lambda: store.finish_reembedding(SPACE),
+            lambda: store.next_to_reembed(1),
+            lambda: store.put_reembedded({}, SPACE),
+        )
+        for attempt in attempts:
             with pytest.raises(NotFound, match="re-embedding"):
                 attempt()
