@@ -2,17 +2,25 @@
 
 import json
 import os
+import re
+import shutil
+import signal
 import socket
+import ssl
 import stat
+import subprocess
+import sys
 import threading
 import time
-from contextlib import ExitStack, suppress
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 import httpx2
 import pytest
 from typer.testing import CliRunner
 
+from recollect.apps.cli import main
 from recollect.apps.http import server as serving_module
 from recollect.apps.http.cli import Bounds, Keeping, Listening, prepare, token_app
 from recollect.apps.http.tokens import Tokens
@@ -103,6 +111,129 @@ def test_tokens_on_the_command_line(tmp_path: Path) -> None:
     assert json.loads(listed.stdout) == {"name": "alice", "scopes": ["read", "write"], "spaces": ["alice"]}
     assert runner.invoke(token_app, ["revoke", "alice", *file]).exit_code == 0
     assert isinstance(runner.invoke(token_app, ["revoke", "alice", *file]).exception, NotFound)
+
+
+# -- as a process -----------------------------------------------------------------------------------------------------------------
+
+
+@contextmanager
+def serving(folder: Path, *options: str, level: str = "warning") -> Iterator[tuple[subprocess.Popen[str], str, str]]:
+    """`recollect serve` on a port of its own, from its first line on: the process, its address and that line."""
+    command = [sys.executable, "-m", "recollect.apps.cli", "serve", "--port", "0", "--embedder", "none"]
+    process = subprocess.Popen(
+        [*command, "--store", str(folder / "memory.db"), *options],
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "RECOLLECT_LOG_LEVEL": level},
+    )
+    try:
+        line = until(process, "serving on ")
+        yield process, line.split("serving on ")[1].split(";")[0], line
+    finally:
+        process.kill()
+        process.communicate()
+
+
+def until(process: subprocess.Popen[str], says: str) -> str:
+    """The next line with these words."""
+    assert process.stderr is not None
+    for line in process.stderr:
+        if says in line:
+            return line
+    raise AssertionError(f"it never said {says!r}")
+
+
+def stopped(process: subprocess.Popen[str]) -> str:
+    """What it says after Ctrl-C, until it ends."""
+    process.send_signal(signal.SIGINT)
+    return process.communicate(timeout=60)[1]
+
+
+def test_requests_are_logged_when_asked_for(tmp_path: Path) -> None:
+    with serving(tmp_path, level="info") as (process, url, _):
+        httpx2.get(f"{url}/health/live")
+        token = (tmp_path / "token").read_text().strip()
+        httpx2.post(
+            f"{url}/v1/recall", json={"query": "my secret"}, headers={"Authorization": f"Bearer {token}"}, timeout=60
+        )
+        live, recall = until(process, "GET live"), until(process, "POST recall")
+        assert re.fullmatch(r"\S+ \S+ INFO recollect.http GET live 200 [\d.]+ ms token=-\n", live)
+        assert re.fullmatch(r"\S+ \S+ INFO recollect.http POST recall 200 [\d.]+ ms token=owner\n", recall)
+        assert "Traceback" not in stopped(process)
+
+
+def test_requests_are_not_logged_otherwise_and_the_port_is_told(tmp_path: Path) -> None:
+    with serving(tmp_path) as (process, url, line):
+        assert httpx2.get(f"{url}/health/live").status_code == 200
+        assert not url.endswith(":0")
+        assert f"open {url}/?login=" in line
+        rest = stopped(process)
+        assert "live" not in rest
+        assert "Traceback" not in rest
+
+
+def test_https_with_a_certificate_of_ones_own(tmp_path: Path, certificate: tuple[Path, Path]) -> None:
+    chain, key = certificate
+    with serving(tmp_path, "--tls-cert", str(chain), "--tls-key", str(key)) as (_, url, _):
+        assert url.startswith("https://")
+        assert httpx2.get(f"{url}/health/live", verify=ssl.create_default_context(cafile=chain)).status_code == 200
+
+
+@pytest.fixture(scope="module")
+def certificate(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """A certificate for 127.0.0.1 that signs itself, and its key."""
+    openssl = shutil.which("openssl")
+    if openssl is None:
+        pytest.skip("there is no openssl to make a certificate with")
+    folder = tmp_path_factory.mktemp("tls")
+    chain, key = folder / "cert.pem", folder / "key.pem"
+    options = ["-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=127.0.0.1"]
+    names = ["-addext", "subjectAltName=IP:127.0.0.1", "-keyout", str(key), "-out", str(chain)]
+    subprocess.run([openssl, "req", *options, *names], check=True, capture_output=True)
+    return chain, key
+
+
+@pytest.mark.parametrize("command", [["serve"], ["mcp", "--http"]], ids=["serve", "mcp"])
+@pytest.mark.parametrize("port", ["-1", "65536", "99999"])
+def test_a_port_that_is_none_is_wrong_usage(
+    command: list[str], port: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main([*command, "--port", port, "--store", str(tmp_path / "memory.db")])
+    assert ended.value.code == 2
+    assert "--port" in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == []
+
+
+def refused(folder: Path, capsys: pytest.CaptureFixture[str], cert: Path, key: Path) -> str:
+    """What `recollect serve` says to a certificate it cannot use."""
+    with pytest.raises(SystemExit) as ended:
+        main(["serve", "--store", str(folder / "memory.db"), "--tls-cert", str(cert), "--tls-key", str(key)])
+    said = capsys.readouterr().err
+    assert ended.value.code != 0
+    assert "serving on" not in said
+    assert "Traceback" not in said
+    return said
+
+
+def test_a_certificate_that_is_not_there_is_told_before_anything_is_announced(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], certificate: tuple[Path, Path]
+) -> None:
+    assert "cannot read nofile: No such file" in refused(tmp_path, capsys, Path("nofile"), certificate[1])
+    assert "cannot read nokey: No such file" in refused(tmp_path, capsys, certificate[0], Path("nokey"))
+    assert "cannot read" in refused(tmp_path, capsys, tmp_path, certificate[1])
+
+
+def test_a_certificate_that_is_none_is_told_too(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], certificate: tuple[Path, Path]
+) -> None:
+    text = tmp_path / "text.pem"
+    text.write_text("nothing")
+    for cert, key in ((text, certificate[1]), (certificate[0], text), (certificate[1], certificate[0])):
+        assert f"{cert} and {key} are no certificate and its key" in refused(tmp_path, capsys, cert, key)
+
+
+# -- clients that take their time -------------------------------------------------------------------------------------------------
 
 
 def connect(url: str) -> socket.socket:

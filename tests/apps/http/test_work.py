@@ -1,12 +1,14 @@
 """Threads are shared: who asks for a great deal waits for himself, and the others are served."""
 
 import asyncio
+import threading
 from collections.abc import Callable, Coroutine, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from threading import Event, Semaphore
 from typing import Any
 
+import httpx2
 import pytest
 
 from recollect.apps.given import TEXT_LIMIT
@@ -16,6 +18,7 @@ from recollect.apps.http.tokens import Grant
 from recollect.apps.http.work import Workers, whose
 from recollect.testing import ToyEmbedder
 
+from live_server import listening  # isort: skip
 from serving import Site, Starter  # isort: skip
 
 PATIENCE = 30  # seconds after which a test that would hang fails instead
@@ -239,6 +242,32 @@ def test_a_server_whose_threads_are_all_busy_says_that_it_is_ready(start: Starte
         assert gate.count == 4
         assert site.client.get("/health/ready").json() == {"status": "ready"}
         assert site.client.get("/health/live").status_code == 200
+
+
+def test_requests_at_work_when_the_server_stops_are_told_so(
+    start: Starter, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """And nothing is logged as a failure."""
+    monkeypatch.setattr("recollect.apps.http.server.SHUTDOWN_SECONDS", 0.01)
+    gate = Gate()
+    site = start(Limits(per_second=0, threads=4), embedder=SlowEmbedder(gate), enter=False)
+    header = {"Authorization": site.client.headers["authorization"]}
+    tool = {"name": "remember", "arguments": {"text": "slow too"}}
+    call = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": tool}
+    headers = {**header, "Accept": "application/json, text/event-stream", "MCP-Protocol-Version": "2025-06-18"}
+    with ThreadPoolExecutor(2) as clients:
+        with listening(site.server.app) as url:
+            sent = [
+                clients.submit(httpx2.post, f"{url}/v1/memories", json={"text": "slow"}, headers=header, timeout=60),
+                clients.submit(httpx2.post, f"{url}/mcp", json=call, headers=headers, timeout=60),
+            ]
+            gate.wait_for(2)
+            threading.Thread(target=lambda: ([one.exception(PATIENCE) for one in sent], gate.opened.set())).start()
+        answers = [one.result(PATIENCE) for one in sent]
+    assert [answer.status_code for answer in answers] == [503, 503]
+    assert answers[0].json()["error"]["reason"] == "stopping"
+    assert "Traceback" not in caplog.text
+    assert "Exception in ASGI" not in caplog.text
 
 
 def test_a_text_has_a_greatest_length(site: Site) -> None:

@@ -4,7 +4,7 @@ import ipaddress
 import json
 import logging
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -28,7 +28,7 @@ class Listening:
     host: Annotated[str, typer.Option(help="The address to listen on; other than loopback needs a token first.")] = (
         "127.0.0.1"
     )
-    port: Annotated[int, typer.Option(help="The port to listen on.")] = PORT
+    port: Annotated[int, typer.Option(min=0, max=65535, help="The port to listen on; 0 for any free one.")] = PORT
     host_name: Annotated[list[str] | None, typer.Option(help="A further Host to answer for; may be repeated.")] = None
     origin: Annotated[list[str] | None, typer.Option(help="A further Origin that may call; may be repeated.")] = None
     tls_cert: Annotated[Path | None, typer.Option(help="A certificate, to serve HTTPS.")] = None
@@ -86,7 +86,7 @@ def _serve(listening: Listening, keeping: Keeping, bounds: Bounds) -> None:
     """Serve memories over HTTP, MCP at /mcp and a page to look into them at /: `recollect serve --port 7077`."""
     settings = load(store=keeping.store, embedder=keeping.embedder)
     server = prepare(settings, listening, keeping, bounds)
-    _run(server, listening, settings, f"{listening.url}/?login={_first_code(server)}")
+    _run(server, listening, settings, f"/?login={_first_code(server)}")
 
 
 serve = flattened(_serve)
@@ -96,7 +96,7 @@ def serve_mcp(settings: Settings, port: int, read_only: bool) -> None:
     """Only /mcp and the health of the server, on loopback."""
     listening = Listening(port=port)
     server = prepare(settings, listening, Keeping(store=settings.store), Bounds(), mcp_only=True, read_only=read_only)
-    _run(server, listening, settings, f"{listening.url}/mcp")
+    _run(server, listening, settings, "/mcp")
 
 
 def prepare(
@@ -172,18 +172,28 @@ def _first_code(server: "Server") -> str:
     return server.logins.code(max(grants, key=lambda grant: (len(grant.scopes), grant.reaches("default"))))
 
 
-def _run(server: "Server", listening: Listening, settings: Settings, link: str) -> None:
-    from recollect.apps.http.server import Address, listen, run
+def _run(server: "Server", listening: Listening, settings: Settings, page: str) -> None:
+    from recollect.apps.http.server import Address, listen, loaded, run
 
-    logging.basicConfig(level=settings.log_level.upper(), format="%(asctime)s %(levelname)s %(name)s %(message)s")
+    _log(settings.log_level.upper())
     address = Address(listening.host, listening.port, listening.tls_cert, listening.tls_key)
+    prepared = loaded(server.app, address, settings.log_level)
     with listen(address) as listener:
-        typer.echo(f"serving on {listening.url}; open {link}", err=True)
+        url = replace(listening, port=listener.getsockname()[1]).url
+        typer.echo(f"serving on {url}; open {url}{page}", err=True)
         if not listening.is_loopback and not listening.tls_cert:
             typer.echo(
                 "warning: tokens travel unencrypted; put TLS in front or give --tls-cert and --tls-key", err=True
             )
-        run(server.app, address, listener, settings.log_level)
+        run(prepared, listener)
+
+
+def _log(level: str) -> None:
+    """Our own messages from `level` on, with their time; the handler is the one the command line has set up already."""
+    logging.basicConfig()
+    logging.getLogger("recollect").setLevel(level)
+    for handler in logging.getLogger().handlers:
+        handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s %(message)s"))
 
 
 # -- tokens ------------------------------------------------------------------------------------------------------------------------

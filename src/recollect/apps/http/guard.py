@@ -19,6 +19,7 @@ from recollect.apps.http.metrics import Metrics
 from recollect.apps.http.rates import Rates
 from recollect.apps.http.refusals import Refused, refusal
 from recollect.apps.http.tokens import Grant, Tokens, check_space
+from recollect.apps.http.work import stopping
 from recollect.errors import InvalidInput, RecollectError
 
 log = logging.getLogger("recollect.http")
@@ -104,6 +105,9 @@ class Doorkeeper:
         try:
             refused = await self._admit(Request(scope, receive))
             await (self._app if refused is None else refused)(scope, receive, watched)
+        except asyncio.CancelledError:  # the server is going down, or the client is gone: nothing of ours has failed
+            if not status:
+                await stopping().response()(scope, receive, watched)
         finally:
             self._record(scope, status or 500, time.perf_counter() - started)
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import socket
+import ssl
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -93,10 +94,29 @@ def listen(address: Address) -> socket.socket:
         ) from None
 
 
-def run(app: ASGIApp, address: Address, listener: socket.socket, log_level: str = "warning") -> None:
+def loaded(app: ASGIApp, address: Address, log_level: str = "warning") -> uvicorn.Config:
+    """The server's settings with the certificate read, so that one that cannot be used is told before anything is announced."""
+    settings = config(app, address, log_level)
+    for path in filter(None, (address.certificate, address.key)):
+        try:
+            path.open("rb").close()
+        except OSError as error:
+            raise InvalidInput(
+                f"cannot read {path}: {error.strerror or error}; --tls-cert and --tls-key take PEM files"
+            ) from None
+    try:
+        settings.load()
+    except ssl.SSLError as error:
+        raise InvalidInput(
+            f"{address.certificate} and {address.key} are no certificate and its key, as PEM files: {error}"
+        ) from None
+    return settings
+
+
+def run(settings: uvicorn.Config, listener: socket.socket) -> None:
     """Serves until interrupted."""
     raise_file_limit()
-    uvicorn.Server(config(app, address, log_level)).run(sockets=[listener])
+    uvicorn.Server(settings).run(sockets=[listener])
 
 
 def raise_file_limit() -> None:

@@ -12,8 +12,9 @@ from typing import Annotated
 import typer
 
 from recollect.apps.cli.flat import epilog
+from recollect.apps.cli.opening import existing, in_file
 from recollect.apps.mcp.clients import CLIENTS, Client, Place, client_named, merged, snippet, write
-from recollect.errors import InvalidInput, MissingExtra, NotFound
+from recollect.errors import InvalidInput, MissingExtra
 from recollect.settings import ENVIRONMENT, FILE, Settings, described, load, user_file
 
 app = typer.Typer(
@@ -44,7 +45,7 @@ ReadOnly = Annotated[bool, typer.Option("--read-only", help="Offer only the tool
 def mcp(
     context: typer.Context,
     http: Annotated[bool, typer.Option("--http", help="Serve over streamable HTTP at /mcp instead of stdio.")] = False,
-    port: Annotated[int, typer.Option(help="The port for --http.")] = 7077,
+    port: Annotated[int, typer.Option(min=0, max=65535, help="The port for --http; 0 for any free one.")] = 7077,
     read_only: ReadOnly = False,
     store: Store = None,
     embedder: Embedder = None,
@@ -53,8 +54,8 @@ def mcp(
     if context.invoked_subcommand is not None:
         return
     settings = load(store=store, embedder=embedder)
-    if read_only and not settings.store_path.exists():
-        raise NotFound(f"there is no store at {settings.store_path} to read; leave out --read-only to make one")
+    if read_only:
+        existing(settings.store_path)
     if http:
         _over_http(settings, port, read_only)
     else:
@@ -108,7 +109,8 @@ def _print(client: Client, place: Place, name: str, command: Sequence[str]) -> N
 def _write(client: Client, place: Place, name: str, command: Sequence[str]) -> None:
     path = client.file(place)
     before = path.read_text(encoding="utf-8") if path.exists() else ""
-    after = merged(client, before, name, command)
+    with in_file():
+        after = merged(client, before, name, command)
     if after == before:
         typer.echo(f"{path} has the entry already")
         return
