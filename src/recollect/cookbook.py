@@ -26,7 +26,7 @@ DEFAULT = Recipe(
     legs=(
         Keyword(weight=0.5, limit=50, reflections=False),
         VectorLeg(weight=0.5, limit=50, reflections=False),
-        Dates(weight=0.1, limit=50),
+        Dates(weight=0.1, limit=200),
         Reflections(weight=0.2, limit=5),
         Members(weight=0.05, limit=10),
         GraphWalk(weight=0.1, limit=20, seeds=5, depth=1, sequence=False, without=("nearest", "consolidated_from")),
