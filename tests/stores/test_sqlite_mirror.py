@@ -70,7 +70,7 @@ def _act(store: SqliteStore, action: str, place: int, text: str) -> None:
 def _answers(store: SqliteStore) -> list[Any]:
     space = store.embedding_space() or SPACES[0]
     toy = TOYS[SPACES.index(space)]
-    found: list[Any] = [dict(store.tags())]
+    found: list[Any] = [dict(store.tags()), store.frequencies(("cat", "dog", "runs"))]
     for filter in (Filter(now=NOW), Filter(now=NOW, everything=True), Filter(now=NOW, tags=("t",))):
         found += [store.search_keywords(parse_keywords(word), filter, 9) for word in ("cat dog", "the runs")]
         found.append(store.search_vectors(toy.embed_query("the cat"), filter, 9))

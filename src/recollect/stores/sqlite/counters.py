@@ -12,6 +12,12 @@ def state(connection: apsw.Connection) -> StoreState:
     return StoreState(*next(connection.execute("SELECT store_id, changes, touches FROM counters")))
 
 
+def contents(connection: apsw.Connection) -> tuple[int, ...]:
+    """Stays the same while nothing is said, forgotten or repaired, whatever becomes of standing, links and access counts."""
+    sql = "SELECT last_seq, removed_before, coalesce((SELECT max(changed) FROM removed), 0) FROM counters"
+    return next(connection.execute(sql))
+
+
 def bump(connection: apsw.Connection) -> int:
     """Counts one change; rows written with it carry the number in `changed`."""
     return int(connection.execute("UPDATE counters SET changes = changes + 1 RETURNING changes").get)

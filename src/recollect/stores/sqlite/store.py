@@ -72,8 +72,8 @@ class SqliteStore:
         self._shelf = Shelf()
         self._ids = IdSource(entropy)
         self._keyword_searches = 0
-        self._tags: tuple[int, Mapping[str, int]] = (-1, {})
-        self._frequencies: tuple[int, int, dict[str, int]] = (-1, 0, {})
+        self._tags: tuple[tuple[int, ...], Mapping[str, int]] = ((), {})
+        self._frequencies: tuple[tuple[int, ...], int, dict[str, int]] = ((), 0, {})
 
     @property
     def path(self) -> str:
@@ -217,8 +217,8 @@ class SqliteStore:
 
     def tags(self) -> Mapping[str, int]:
         with self._connections.read() as connection:
-            changes = counters.state(connection).changes
-            if self._tags[0] == changes and not self._connections.in_transaction:
+            contents = counters.contents(connection)
+            if self._tags[0] == contents and not self._connections.in_transaction:
                 return self._tags[1]
             sql = (
                 "SELECT t.tag, count(*) FROM memory_tags t JOIN memories m USING (seq) "
@@ -226,16 +226,16 @@ class SqliteStore:
             )
             found = MappingProxyType(dict(connection.execute(sql)))
         if not self._connections.in_transaction:
-            self._tags = (changes, found)
+            self._tags = (contents, found)
         return found
 
     def frequencies(self, words: Sequence[str]) -> tuple[int, Mapping[str, int]]:
         with self._connections.read() as connection:
             if self._connections.in_transaction:
                 return keywords.frequencies(connection, words)
-            changes = counters.state(connection).changes
-            if self._frequencies[0] != changes or len(self._frequencies[2]) > WORDS_KEPT:
-                self._frequencies = (changes, *keywords.frequencies(connection, ()))
+            contents = counters.contents(connection)
+            if self._frequencies[0] != contents or len(self._frequencies[2]) > WORDS_KEPT:
+                self._frequencies = (contents, *keywords.frequencies(connection, ()))
             _, total, known = self._frequencies
             unknown = [word for word in words if word not in known]
             if unknown:
