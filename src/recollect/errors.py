@@ -2,6 +2,7 @@
 
 RecollectError
 ├── InvalidInput (ValueError)      what was given cannot be used
+│   └── InvalidFile                what stands in a file or in the environment cannot be used
 ├── NotFound (LookupError)         no memory, thread or judgement of that name
 ├── RecipeError (ValueError)       a recipe or setting names something that does not exist
 ├── DatasetError (ValueError)      a benchmark file is not what it claims to be
@@ -29,6 +30,10 @@ class RecollectError(Exception):
 
 class InvalidInput(RecollectError, ValueError):
     """What was given cannot be used."""
+
+
+class InvalidFile(InvalidInput):
+    """What stands in a file or in the environment cannot be used, however well the call was written."""
 
 
 class NotFound(RecollectError, LookupError):

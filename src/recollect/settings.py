@@ -13,13 +13,14 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args, get_type_hints
 
-from recollect.errors import InvalidInput, did_you_mean
+from recollect.errors import InvalidFile, InvalidInput, did_you_mean
 
 if TYPE_CHECKING:
     from recollect.models.options import FetchOptions, OpenOptions, Progress
 
 FILE = "recollect.toml"
 ENVIRONMENT = "the environment"
+CALL = "the call"
 PREFIX = "RECOLLECT_"
 NONE = "none"  # an embedder or a reranker of this name is none at all
 _TRUE = ("1", "true", "yes", "on")
@@ -120,7 +121,7 @@ def layers(given: Mapping[str, Any], environ: Mapping[str, str] | None = None) -
     """What each source says, the least important first."""
     environ = os.environ if environ is None else environ
     files = (user_file(), Path(FILE))
-    called = Layer("the call", {key: value for key, value in given.items() if value is not None})
+    called = Layer(CALL, {key: value for key, value in given.items() if value is not None})
     return [*(layer for path in files if (layer := _from_file(path))), _from_environ(environ), called]
 
 
@@ -199,9 +200,9 @@ def _from_file(path: Path) -> Layer | None:
     except FileNotFoundError:
         return None
     except OSError as error:
-        raise InvalidInput(f"cannot read the settings in {path}: {error.strerror or error}") from None
+        raise InvalidFile(f"cannot read the settings in {path}: {error.strerror or error}") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise InvalidInput(f"{path} is not TOML: {error}") from None
+        raise InvalidFile(f"{path} is not TOML: {error}") from None
     return Layer(str(path), dict(_dotted(data, "")), path.parent)
 
 
@@ -220,7 +221,7 @@ def _from_environ(environ: Mapping[str, str]) -> Layer:
         if not name.startswith(PREFIX) or not value:
             continue
         if name not in keys:
-            raise InvalidInput(
+            raise InvalidFile(
                 f"the environment has {name}, which is no setting; known: {', '.join(keys)}.{did_you_mean(name, keys)}"
             )
         values[keys[name]] = value
@@ -232,8 +233,9 @@ def _from_environ(environ: Mapping[str, str]) -> Layer:
 
 def _checked(key: str, raw: Any, layer: Layer) -> Any:
     leaf = leaves().get(key)
+    wrong = InvalidInput if layer.source == CALL else InvalidFile
     if leaf is None:
-        raise InvalidInput(
+        raise wrong(
             f"{layer.source} has the setting {key!r}, which is unknown; known: {', '.join(leaves())}.{did_you_mean(key, leaves())}"
         )
     value = _READERS[leaf.kind](raw)
@@ -241,7 +243,7 @@ def _checked(key: str, raw: Any, layer: Layer) -> Any:
     if value is None or value not in choices:
         wanted = ", ".join(choices) if len(choices) > 1 else _WANTED[leaf.kind]
         shown = "a value that is kept secret" if leaf.metadata.get("secret") else repr(raw)
-        raise InvalidInput(f"the setting {key} must be {wanted}; {layer.source} has {shown}")
+        raise wrong(f"the setting {key} must be {wanted}; {layer.source} has {shown}")
     if isinstance(value, Path):
         return (layer.folder or Path()) / value.expanduser()
     if key == "recipe" and value.endswith(".toml") and layer.folder:

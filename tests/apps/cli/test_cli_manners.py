@@ -73,6 +73,72 @@ def test_wrong_usage_exits_with_two(cli, args):
     assert "Usage" in ran.err
 
 
+@pytest.mark.parametrize(
+    "args",
+    [
+        ["remember", "x", "--meta", "foo"],
+        ["remember", "x", "--importance", "5"],
+        ["remember", "x", "--kind", "nope"],
+        ["remember", "x", "--valid-from", "2026-05-02", "--valid-to", "2026-05-01"],
+        ["remember", "x", "--embedder", " "],
+        ["recall", "cat", "--set", "legs"],
+        ["recall", "cat", "--set", "legs.nope.limit=3"],
+        ["recall", "cat", "--since", "nope"],
+        ["recall", "cat", "--kind", "nope"],
+        ["recall", "cat", "--recipe", "nope"],
+        ["recall", "cat", "--min-trust", "7"],
+        ["recipes", "show", "nope"],
+        ["parse", "cat", "--now", "nope"],
+        ["update", "cat"],
+        ["embed"],
+        ["tune", "--metric", "nope"],
+        ["tune", "--split", "nope"],
+        ["regress", "a.jsonl", "b.jsonl", "--metric", "nope"],
+        ["bench", "own", "--recipe", "nope"],
+        ["bench", "locomo", "x.json", "--level", "nope"],
+        ["mcp", "install", "nosuch"],
+        ["mcp", "install", "--write"],
+        ["mcp", "install", "cursor", "--name", "a.b"],
+    ],
+    ids=" ".join,
+)
+def test_what_was_typed_wrong_exits_with_two(cli, args):
+    cli.remember("Oscar the cat", "--id", "cat")
+    ran = cli(*args)
+    assert (ran.code, ran.out) == (2, "")
+    assert "Traceback" not in ran.err
+    assert len(cli.ok("list", "--json").lines) == 1
+
+
+def test_what_a_file_has_wrong_exits_with_one(cli, tmp_path, monkeypatch):
+    """The command was right; what it was given to read was not."""
+    cli.remember("Oscar the cat", "--id", "cat")
+    (tmp_path / "bad.jsonl").write_text('{"text": ""}\n')
+    (tmp_path / "bad.toml").write_text("[legs.nope]\n")
+    (tmp_path / "not.toml").write_text("= nonsense")
+    (tmp_path / ".mcp.json").write_text("[]")
+    (tmp_path / "empty.jsonl").write_text("")
+    for args in (
+        ["import", "bad.jsonl"],
+        ["import", "absent.jsonl"],
+        ["export", "absent/folder.jsonl"],
+        ["judge", "import", "bad.jsonl"],
+        ["recall", "cat", "--recipe", "bad.toml"],
+        ["recall", "cat", "--recipe", "not.toml"],
+        ["recipes", "show", "absent.toml"],
+        ["regress", "empty.jsonl", "empty.jsonl"],
+        ["tune"],
+        ["mcp", "install", "claude-code", "--write"],
+    ):
+        ran = cli(*args)
+        assert (ran.code, ran.out) == (1, ""), (args, ran.err)
+        assert ran.err.startswith("error: ") or "\nerror: " in ran.err
+    monkeypatch.setenv("RECOLLECT_RECIPE", "nope")
+    assert cli("recall", "cat").code == 1
+    monkeypatch.setenv("RECOLLECT_RECPIE", "default")
+    assert cli("stats").code == 1
+
+
 def test_a_misspelt_command_is_answered_with_the_nearest(cli):
     assert "recall" in cli("recal", "cat").err
 
@@ -89,6 +155,19 @@ def test_reading_never_creates_a_store(cli):
         assert ran.code == 1
         assert "there is no store at" in ran.err
     assert not cli.store.exists()
+
+
+def test_reading_an_empty_file_leaves_it_empty(cli):
+    """A file that was touched is no store yet, and looking at it must not make it one."""
+    cli.store.touch()
+    for args in (["recall", "cat"], ["list"], ["stats"], ["doctor"], ["forget", "x"], ["export"], ["bench", "own"]):
+        ran = cli(*args)
+        assert ran.code == 1
+        assert f"there is no store at {cli.store}, only an empty file" in ran.err
+    assert cli.ok("parse", "cat", "--json").json["mode"] == "bare"
+    assert cli.store.stat().st_size == 0
+    cli.ok("remember", "now it is one")
+    assert len(cli.ok("list", "--json").lines) == 1
 
 
 def test_warnings_go_to_stderr_and_leave_the_result_alone(cli, monkeypatch):
@@ -162,6 +241,18 @@ def test_a_closed_pipe_is_no_traceback(cli):
     )
     assert len(ran.stdout.splitlines()) == 1
     assert ran.stderr == ""
+    assert ran.returncode == 141, "as shells report it of any program whose reader left"
+
+
+@pytest.mark.parametrize("args", [["stats"], ["stats", "--json"], ["recipes", "show", "default"], ["export"]])
+def test_a_pipe_closed_before_the_first_word_is_no_traceback_either(cli, args):
+    """What is small waits in a buffer until the very end."""
+    cli.remember("Oscar the cat")
+    reading, writing = os.pipe()
+    os.close(reading)
+    ran = subprocess.run(command(*args), stdout=writing, stderr=subprocess.PIPE, text=True, timeout=120)
+    os.close(writing)
+    assert (ran.returncode, ran.stderr) == (141, "")
 
 
 def test_ctrl_c_leaves_quietly_and_writes_nothing(cli):
@@ -244,7 +335,9 @@ def test_a_store_that_cannot_be_written_can_be_read(cli):
     for args in (["remember", "x"], ["update", "cat", "--text", "y"], ["forget", "cat"]):
         ran = cli(*args)
         assert ran.code == 1
-        assert "cannot be" in ran.err
+        assert (
+            ran.err == f"error: {cli.store} cannot be written; make it writable, or name another with `--store FILE`\n"
+        )
     assert cli.store.read_bytes() == before
 
 

@@ -1,9 +1,11 @@
 """The command line. `main` is the whole of it: commands, errors, exit codes.
 
-Exit 0 is success, 1 failure, 2 wrong usage, 130 Ctrl-C. Results go to stdout, everything else to stderr.
+Exit 0 is success, 1 failure, 2 wrong usage, 130 Ctrl-C, 141 when whoever read the output left early. Results go to stdout,
+everything else to stderr.
 """
 
 import logging
+import os
 import sys
 import warnings
 from importlib import import_module
@@ -12,7 +14,10 @@ from typing import Annotated, NamedTuple, TextIO
 
 import typer
 
-from recollect.errors import RecollectError
+from recollect.errors import InvalidFile, InvalidInput, RecipeError, RecollectError
+
+FAILURE, WRONG_USAGE = 1, 2
+CLOSED_PIPE = 141  # 128 and SIGPIPE, as shells report it of other programs
 
 
 class Row(NamedTuple):
@@ -75,13 +80,49 @@ def main(args: list[str] | None = None) -> None:
     warnings.simplefilter("always", UserWarning)
     warnings.showwarning = _show_warning
     logging.basicConfig(format="%(levelname)s: %(message)s", level=logging.WARNING)
+    sys.exit(_run(args))
+
+
+def _run(args: list[str] | None) -> int | str | None:
+    """Runs one command; returns its exit code."""
+    code: int | str | None = 0
+    unread = False
     try:
         build()(args=args, prog_name="recollect")
     except RecollectError as error:
         from recollect.apps.cli.output import fail
 
         fail(str(error))
-        sys.exit(1)
+        code = exit_code(error)
+    except SystemExit as left:
+        # Typer and Rich call a closed pipe a failure, but `head` has what it wanted.
+        code, unread = left.code, isinstance(left.__context__, BrokenPipeError)
+    if unread or not _flushed():
+        _let_go_of_stdout()
+        return CLOSED_PIPE
+    return code
+
+
+def exit_code(error: RecollectError) -> int:
+    """2 for what was typed, 1 for what was found: a file's faults are not those of the command that names it."""
+    typed = isinstance(error, InvalidInput | RecipeError) and not isinstance(error, InvalidFile)
+    return WRONG_USAGE if typed else FAILURE
+
+
+def _flushed() -> bool:
+    """Whether what was printed has arrived; otherwise Python would find out only after the exit code was chosen."""
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:
+        return False
+    return True
+
+
+def _let_go_of_stdout() -> None:
+    """What is still in the buffer goes nowhere, silently."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, 1)
+    os.close(nowhere)
 
 
 def _print_version(asked: bool) -> None:

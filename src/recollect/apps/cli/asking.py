@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from recollect.apps.cli.flat import command
-from recollect.apps.cli.opening import reading, settings_of, text_of
+from recollect.apps.cli.opening import has_store, reading, recipe_of, settings_of, text_of
 from recollect.apps.cli.options import Common, Filters, Models, Words, changes
 from recollect.apps.cli.output import show, show_json, show_lines, warn
 from recollect.clock import to_us
 
 if TYPE_CHECKING:
     from recollect.recipes import Recipe
+    from recollect.settings import Settings
     from recollect.trace import Recall, WhyNot
 
 app = typer.Typer()
@@ -41,11 +42,9 @@ class Formula:
     ] = None
     now: Annotated[str | None, typer.Option("--now", help="The moment the question is asked, if not now.")] = None
 
-    def resolved(self, default: str) -> "Recipe":
+    def resolved(self, settings: "Settings") -> "Recipe":
         """The recipe with its changes."""
-        from recollect.recipe_files import resolve
-
-        recipe = resolve(self.recipe or default)
+        recipe = recipe_of(self.recipe, settings)
         return recipe.with_(**changes(self.set)) if self.set else recipe
 
     def given(self) -> dict[str, Any]:
@@ -72,7 +71,7 @@ def recall(
 ) -> None:
     """Search, best first; every score can be explained."""
     with reading(common, models) as memory:
-        chosen = formula.resolved(settings_of(common).recipe)
+        chosen = formula.resolved(settings_of(common))
         found = memory.recall(text_of(question), recipe=chosen, **formula.given(), **filters.where())
         reason = None if why_not is None else found.why_not(why_not)
         # Before the memory is closed: closing writes down what was recalled, and that may wait for another process.
@@ -98,14 +97,13 @@ def parse(
 ) -> None:
     """Show what is understood of a question: words, tags, time."""
     from recollect.apps.cli.understanding import query_object, understand, understood
-    from recollect.recipe_files import resolve
 
     settings = settings_of(common)
     tags: Mapping[str, int] = {}
-    if settings.store_path.exists():
+    if has_store(settings.store_path):
         with reading(common, Models(embedder="none")) as memory:
             tags = memory.store.tags()
-    parsing = resolve(recipe or settings.recipe).parsing
+    parsing = recipe_of(recipe, settings).parsing
     query = understand(text_of(question), moment_of(now), parsing, tags, settings)
     if common.json:
         show_json(query_object(query))

@@ -27,7 +27,7 @@ def hits(found: Recall, explained: bool) -> RenderableType:
 def _hit(hit: Hit, explained: bool) -> RenderableType:
     grid = Table.grid(padding=(0, 2))
     grid.add_column(justify="right", style="bold cyan", width=3)
-    grid.add_column(style="green", width=7)
+    grid.add_column(style="green", min_width=7, no_wrap=True)
     grid.add_column(overflow="fold")
     grid.add_row(str(hit.rank), f"{hit.score:.4f}", styled(hit.text.strip(), "bold"))
     grid.add_row("", "", _beside(hit))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from recollect.apps.cli.flat import command
-from recollect.apps.cli.opening import lines_of, reading
+from recollect.apps.cli.opening import in_file, lines_of, reading
 from recollect.apps.cli.options import Common, Models
 from recollect.apps.cli.output import moment, show, show_json, show_lines, styled, table
 from recollect.errors import InvalidInput
@@ -77,7 +77,7 @@ def export(
 @command(app, "import", example="recollect judge import judged.jsonl\nrecollect judge import -")
 def import_(file: Annotated[str, typer.Argument(help="A JSON Lines file; - reads stdin.")], common: Common) -> None:
     """Read judgements from JSON Lines; a wrong line is named and nothing is taken."""
-    with reading(common, _NO_MODEL) as memory, lines_of(file) as lines:
+    with reading(common, _NO_MODEL) as memory, lines_of(file) as lines, in_file():
         judgements = list(_judgements(file, lines))
         memory.store.judge(judgements)
     if common.json:

@@ -3,16 +3,16 @@
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Protocol
 
 import typer
 
 from recollect.apps.cli.flat import command
-from recollect.apps.cli.opening import Fetching, settings_of
+from recollect.apps.cli.opening import Fetching, existing, recipe_of, settings_of
 from recollect.apps.cli.options import Common, Models, Words
 from recollect.apps.cli.output import note, progress, show, show_json
-from recollect.errors import NotFound
 
 if TYPE_CHECKING:
     from recollect.evaluate.bench import Contender, OpenCorpus
@@ -29,6 +29,13 @@ RecipeNames = Annotated[
     Words, typer.Option("--recipe", help="A named recipe, or a TOML file; repeat it to see several side by side.")
 ]
 JsonFile = Annotated[Path, typer.Argument(metavar="FILE", help="The benchmark's JSON file.")]
+
+
+class Level(StrEnum):
+    """What a memory of a conversation is."""
+
+    TURN = "turn"
+    SESSION = "session"
 
 
 class Systems(Protocol):
@@ -67,7 +74,7 @@ def locomo(
     models: Models,
     common: Common,
     recipe: RecipeNames = None,
-    level: Annotated[str, typer.Option(help="What a memory is: a turn or a session.")] = "turn",
+    level: Annotated[Level, typer.Option(help="What a memory is.")] = Level.TURN,
     adversarial: Annotated[bool, typer.Option("--adversarial", help="Ask category 5 too.")] = False,
 ) -> None:
     """LoCoMo: questions about very long conversations of two people."""
@@ -84,7 +91,7 @@ def longmemeval(
     models: Models,
     common: Common,
     recipe: RecipeNames = None,
-    level: Annotated[str, typer.Option(help="What a memory is: a session or a turn.")] = "session",
+    level: Annotated[Level, typer.Option(help="What a memory is.")] = Level.SESSION,
     abstention: Annotated[bool, typer.Option("--abstention", help="Ask the questions without an answer too.")] = False,
 ) -> None:
     """LongMemEval: questions about a haystack of chat sessions (the _s, _m and _oracle files)."""
@@ -129,9 +136,9 @@ def trec(
     from recollect.evaluate.datasets import read_run, read_trec
     from recollect.evaluate.systems import FusedRuns
     from recollect.fusion import FUSIONS
-    from recollect.recipe_files import resolve
 
-    fusions = {one.name: one.fusion for one in map(resolve, recipe or ())}
+    settings = settings_of(common)
+    fusions = {one.name: one.fusion for one in (recipe_of(name, settings) for name in recipe or ())}
     systems = FusedRuns([read_run(path) for path in run], fusions or {name: kind() for name, kind in FUSIONS.items()})
     _measure(read_trec(qrels), systems, measuring, common)
 
@@ -159,11 +166,10 @@ def recipes_of(
     """The recipes named, with their models opened; passages' vectors are kept in the user's cache folder."""
     from recollect.evaluate.systems import Recipes, needs_vectors
     from recollect.evaluate.vectors import CachedEmbedder, VectorCache
-    from recollect.recipe_files import resolve
     from recollect.settings import NONE, open_options
 
     settings = settings_of(common, models)
-    chosen = [resolve(name) for name in names or [settings.recipe]]
+    chosen = [recipe_of(name, settings) for name in names or (None,)]
     # Every recipe embeds its own queries, so that none is timed with another's vectors at hand.
     options = replace(open_options(settings, Fetching()), cached_queries=0)
 
@@ -199,9 +205,7 @@ def own_questions(
     from recollect.evaluate.datasets.own import read_own
     from recollect.evaluate.systems import OwnStore
 
-    path = file or settings_of(common).store_path
-    if not path.exists():
-        raise NotFound(f"there is no store at {path}; `--store FILE` names another")
+    path = existing(file or settings_of(common).store_path)
     with recipes_of(names, models, common) as recipes, recipes.memory(path, system_clock(), read_only=True) as memory:
         yield read_own(memory.store, path.name), OwnStore(recipes, memory)
 

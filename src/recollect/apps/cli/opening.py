@@ -3,17 +3,18 @@
 import logging
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from recollect.apps.cli.options import Common, Models
 from recollect.apps.cli.output import note, size
-from recollect.errors import InvalidInput, NotFound, StoreReadOnly
+from recollect.errors import InvalidFile, InvalidInput, NotFound, RecipeError, StoreReadOnly
 from recollect.settings import Settings, load
 
 if TYPE_CHECKING:
     from recollect.memory import Memory
+    from recollect.recipes import Recipe
 
 
 def settings_of(common: Common, models: Models | None = None) -> Settings:
@@ -30,7 +31,14 @@ def settings_of(common: Common, models: Models | None = None) -> Settings:
 @contextmanager
 def writing(common: Common, models: Models | None = None) -> "Iterator[Memory]":
     """The memory of a command that writes; the file is made if it is absent."""
-    with _opened(settings_of(common, models)) as memory:
+    settings = settings_of(common, models)
+    try:
+        memory = _opened(settings)
+    except StoreReadOnly:
+        if settings.store_path.exists():
+            raise _unwritable(settings.store_path) from None
+        raise
+    with memory:
         yield memory
 
 
@@ -38,15 +46,37 @@ def writing(common: Common, models: Models | None = None) -> "Iterator[Memory]":
 def reading(common: Common, models: Models | None = None) -> "Iterator[Memory]":
     """The memory of a command that reads; an absent file is a mistake, and a file that cannot be written is none."""
     settings = settings_of(common, models)
-    path = settings.store_path
-    if not path.exists():
-        raise NotFound(f"there is no store at {path}; `recollect remember` makes one, `--store FILE` names another")
+    path = existing(settings.store_path)
     try:
         memory = _opened(settings)
     except StoreReadOnly:
-        memory = _opened(settings, read_only=True)
-    with memory:
-        yield memory
+        with _opened(settings, read_only=True) as memory:
+            try:
+                yield memory
+            except StoreReadOnly:
+                raise _unwritable(path) from None
+    else:
+        with memory:
+            yield memory
+
+
+def has_store(path: Path) -> bool:
+    """Whether something is there; an empty file is nothing yet, and looking at it must not make it a store."""
+    return path.exists() and (not path.is_file() or path.stat().st_size > 0)
+
+
+def existing(path: Path) -> Path:
+    """The path, if a store is there."""
+    if not has_store(path):
+        empty = ", only an empty file" if path.exists() else ""
+        raise NotFound(
+            f"there is no store at {path}{empty}; `recollect remember` makes one, `--store FILE` names another"
+        )
+    return path
+
+
+def _unwritable(path: Path) -> StoreReadOnly:
+    return StoreReadOnly(f"{path} cannot be written; make it writable, or name another with `--store FILE`")
 
 
 def _opened(settings: Settings, *, read_only: bool = False) -> "Memory":
@@ -54,15 +84,34 @@ def _opened(settings: Settings, *, read_only: bool = False) -> "Memory":
     from recollect.models.pinned import DEFAULT_EMBEDDER, DEFAULT_RERANKER
     from recollect.settings import open_options
 
-    # Named outright: these settings hold what the call said, and "default" would let the environment decide again.
-    return recollect.open(
-        settings.store,
-        embedder=DEFAULT_EMBEDDER if settings.embedder == "default" else settings.embedder,
-        reranker=DEFAULT_RERANKER if settings.reranker == "default" else settings.reranker,
-        recipe=settings.recipe,
-        models=open_options(settings, Fetching()),
-        read_only=read_only,
-    )
+    with in_file():  # nothing here was typed but the store, and that has errors of its own
+        # Named outright: these settings hold what the call said, and "default" would let the environment decide again.
+        return recollect.open(
+            settings.store,
+            embedder=DEFAULT_EMBEDDER if settings.embedder == "default" else settings.embedder,
+            reranker=DEFAULT_RERANKER if settings.reranker == "default" else settings.reranker,
+            recipe=settings.recipe,
+            models=open_options(settings, Fetching()),
+            read_only=read_only,
+        )
+
+
+@contextmanager
+def in_file() -> Iterator[None]:
+    """Where files and settings are read: what is wrong there is no wrong usage of the command."""
+    try:
+        yield
+    except (InvalidInput, RecipeError) as error:
+        raise InvalidFile(str(error)) from None
+
+
+def recipe_of(name: str | None, settings: Settings) -> "Recipe":
+    """The recipe that was typed, else that of the settings."""
+    from recollect.recipe_files import resolve
+
+    typed = name is not None and not name.endswith(".toml")
+    with nullcontext() if typed else in_file():
+        return resolve(name or settings.recipe)
 
 
 class Fetching:
@@ -115,4 +164,4 @@ def lines_of(argument: str) -> Iterator[Iterator[str]]:
         with Path(argument).open(encoding="utf-8", errors="surrogateescape", newline="\n") as file:
             yield iter(file)
     except OSError as error:
-        raise InvalidInput(f"cannot read {argument}: {error.strerror or error}") from None
+        raise InvalidFile(f"cannot read {argument}: {error.strerror or error}") from None

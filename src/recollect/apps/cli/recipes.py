@@ -5,6 +5,7 @@ from typing import Annotated
 import typer
 
 from recollect.apps.cli.flat import command, epilog, flattened
+from recollect.apps.cli.opening import recipe_of, settings_of
 from recollect.apps.cli.options import Common, Words, changes
 from recollect.apps.cli.output import show, show_json, show_lines, styled, table
 
@@ -38,9 +39,9 @@ def show_(
 ) -> None:
     """Print a recipe as TOML; the file can be changed and given to `recall --recipe`."""
     from recollect.apps import wire
-    from recollect.recipe_files import dumps, resolve
+    from recollect.recipe_files import dumps
 
-    recipe = resolve(name)
+    recipe = recipe_of(name, settings_of(common))
     if set:
         recipe = recipe.with_(**changes(set))
     if common.json:

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Annotated, TextIO
 import typer
 
 from recollect.apps.cli.flat import command
-from recollect.apps.cli.opening import lines_of, reading, settings_of, writing
+from recollect.apps.cli.opening import in_file, lines_of, reading, settings_of, writing
 from recollect.apps.cli.options import Common, Models
 from recollect.apps.cli.output import facts, note, progress, show, show_json, warn
-from recollect.errors import InvalidInput, RecollectError
+from recollect.errors import InvalidFile, RecollectError
 from recollect.settings import NONE
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ def import_(
     from recollect.interop.jsonl import import_lines
 
     with lines_of(file) as lines, writing(common, models) as memory:
-        with progress("importing") as step:
+        with in_file(), progress("importing") as step:
             report = import_lines(memory, lines, skip_bad=skip_bad, progress=step)
         embedded = _embed(memory) if embed and settings_of(common, models).embedder != NONE else 0
     for bad in report.bad:
@@ -112,6 +112,6 @@ def target_of(file: str) -> Iterator[TextIO]:
             yield target
         part.replace(path)
     except OSError as error:
-        raise InvalidInput(f"cannot write {file}: {error.strerror or error}") from None
+        raise InvalidFile(f"cannot write {file}: {error.strerror or error}") from None
     finally:
         part.unlink(missing_ok=True)

@@ -1,13 +1,15 @@
 """Commands that learn from measurements and watch over them: tune, regress."""
 
 from dataclasses import dataclass, replace
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from recollect.apps.cli.flat import command
-from recollect.apps.cli.measuring import own_questions, recipes_of
+from recollect.apps.cli.measuring import Level, own_questions, recipes_of
+from recollect.apps.cli.opening import in_file
 from recollect.apps.cli.options import Common, Models, Words
 from recollect.apps.cli.output import note, progress, show, show_json
 from recollect.errors import InvalidInput
@@ -29,7 +31,7 @@ class Source:
     locomo: Annotated[Path | None, typer.Option(metavar="FILE", help="Learn from a LoCoMo file.")] = None
     longmemeval: Annotated[Path | None, typer.Option(metavar="FILE", help="Learn from a LongMemEval file.")] = None
     beir: Annotated[Path | None, typer.Option(metavar="DIR", help="Learn from a BEIR folder.")] = None
-    level: Annotated[str | None, typer.Option(help="What a memory is: turn or session.")] = None
+    level: Annotated[Level | None, typer.Option(help="What a memory is.")] = None
     limit_questions: Annotated[int | None, typer.Option(min=1, help="Learn from only so many questions.")] = None
 
     def dataset(self) -> "Dataset | None":
@@ -41,12 +43,20 @@ class Source:
             raise InvalidInput("learn from one of --locomo, --longmemeval and --beir at a time")
         found = None
         if self.locomo is not None:
-            found = read_locomo(self.locomo, level=self.level or "turn")
+            found = read_locomo(self.locomo, level=self.level or Level.TURN)
         elif self.longmemeval is not None:
-            found = read_longmemeval(self.longmemeval, level=self.level or "session")
+            found = read_longmemeval(self.longmemeval, level=self.level or Level.SESSION)
         elif self.beir is not None:
             found = read_beir(self.beir)
         return None if found is None else found.first(self.limit_questions)
+
+
+class Split(StrEnum):
+    """What stays together when questions are split."""
+
+    AUTO = "auto"
+    CORPUS = "corpus"
+    QUESTION = "question"
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +65,7 @@ class Learning:
 
     metric: Annotated[str, typer.Option(help="What to raise: ndcg@10, mrr, any@5, …")] = "ndcg@10"
     folds: Annotated[int, typer.Option(min=2, help="Into how many parts the questions are split.")] = 5
-    split: Annotated[str, typer.Option(help="Split by corpus, by question, or auto.")] = "auto"
+    split: Annotated[Split, typer.Option(help="By what the questions are split.")] = Split.AUTO
     evaluations: Annotated[int, typer.Option(min=10, help="How many settings to try for each fold.")] = 300
     seed: Annotated[int, typer.Option(help="The same seed learns the same.")] = 0
 
@@ -82,7 +92,7 @@ def tune(
 
     settings = _settings(learning)
     cases, base = _gathered(source, None if recipe is None else [recipe], models, common)
-    with progress("trying settings") as heard:
+    with in_file(), progress("trying settings") as heard:
         tuned = learn(cases, base, replace(settings, progress=lambda done, total, _: heard(done, total)))
     written = write_recipe(out, tuned)
     if common.json:
@@ -130,11 +140,14 @@ def regress(
     threshold: Annotated[float, typer.Option(min=0.0, help="How far its mean may fall.")] = 0.0,
 ) -> None:
     """Say which questions rose and fell since a baseline; exit 1 if the mean fell by more than the threshold."""
+    from recollect.evaluate.metrics import metric as measured
     from recollect.evaluate.rankings import read_rankings
     from recollect.evaluate.regress import regress as compare
     from recollect.evaluate.tables import regression_data, regression_tables
 
-    found = compare(read_rankings(baseline), read_rankings(current), by=metric)
+    chosen = measured(metric).name
+    with in_file():
+        found = compare(read_rankings(baseline), read_rankings(current), by=chosen)
     if common.json:
         show_json(regression_data(found, threshold))
     else:

@@ -7,7 +7,7 @@ import typer
 
 from recollect.apps.cli.flat import command
 from recollect.apps.cli.lifecycle import show_receipt
-from recollect.apps.cli.opening import reading, text_of, writing
+from recollect.apps.cli.opening import in_file, reading, text_of, writing
 from recollect.apps.cli.options import Common, Fields, Models, Words, listed
 from recollect.apps.cli.output import moment, show, show_json, styled
 from recollect.errors import InvalidInput, NotFound
@@ -47,7 +47,7 @@ def remember(
     """Store one memory."""
     born = {name: getattr(birth, name) for name in birth.__slots__}
     with writing(common, models) as memory:
-        record = memory.remember(text_of(text), **fields.given(), **born)
+        record = memory.remember(_text(text), **fields.given(), **born)
     _show_record(record, "remembered", common)
 
 
@@ -67,7 +67,7 @@ def update(
     """Change a memory; its older version stays for --known-at and `history`."""
     changes: dict[str, Any] = fields.given()
     if text is not None:
-        changes["text"] = text_of(text)
+        changes["text"] = _text(text)
     for name in listed(clear) or ():
         if changes.setdefault(name, None) is not None:
             raise InvalidInput(f"{name} is both given and cleared; do one of the two")
@@ -137,6 +137,17 @@ def unlink(
         show_json({"removed": count})
     else:
         show(styled(f"removed {count} link{'' if count == 1 else 's'}", "green"))
+
+
+def _text(argument: str) -> str:
+    """The text of a memory; what stdin brings is somebody's data, and not what was typed."""
+    from recollect.drafts import check_text
+
+    text = text_of(argument)
+    if argument == "-":
+        with in_file():
+            check_text(text)
+    return text
 
 
 def _show_record(record: "Record", done: str, common: Common) -> None:
