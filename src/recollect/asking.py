@@ -59,18 +59,22 @@ def draft(text: str, given: Mapping[str, Any]) -> Draft:
     """A draft from the words of a caller; the store checks the rest."""
     known_fields("remember", given, Fields.__annotations__)
     fields = {name: value for name, value in given.items() if value is not None}
-    confidence = fields.get("confidence")
-    if isinstance(confidence, int | float) and confidence > MOST_A_CALLER_MAY_TRUST:
-        raise InvalidInput(
-            f"confidence {confidence} is more than a caller may claim; give at most {MOST_A_CALLER_MAY_TRUST}, "
-            "it grows by corroboration"
-        )
+    check_claim(fields.get("confidence"))
     for name in TIMES:
         if name in fields:
             fields[name] = to_us(fields[name])
     if "tags" in fields:
         fields["tags"] = words(fields["tags"], "tags")
     return Draft(text=text, **fields)
+
+
+def check_claim(confidence: Any) -> None:
+    """Refuses more confidence than a caller may claim; whether it is a number at all is for the store to say."""
+    if isinstance(confidence, int | float) and confidence > MOST_A_CALLER_MAY_TRUST:
+        raise InvalidInput(
+            f"confidence {confidence} is more than a caller may claim; give at most {MOST_A_CALLER_MAY_TRUST}, "
+            "it grows by corroboration"
+        )
 
 
 def filter_of(now: int, where: Mapping[str, Any]) -> Filter:

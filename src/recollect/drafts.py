@@ -158,6 +158,12 @@ def _check_time(value: Any, name: str) -> int:
         raise InvalidInput(f"{name}: {error}") from None
 
 
+def _check_flag(value: Any, name: str) -> bool:
+    if not isinstance(value, bool):
+        raise InvalidInput(f"{name} must be true or false, not {value!r:.80}")
+    return value
+
+
 def _check_count(value: Any, name: str) -> int:
     if check_integer(value, name) < 0:
         raise InvalidInput(f"{name} must not be negative: {value}")
@@ -204,6 +210,7 @@ _CHECKS: dict[str, Callable[[Any, str], Any]] = {
     "last_access": _check_time,
     "source": check_name,
     "trust": check_fraction,
+    "slides": _check_flag,
 }
 _OPTIONAL = frozenset(field.name for field in fields(Draft) if field.default is None)
 _values = attrgetter(*_CHECKS)

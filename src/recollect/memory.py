@@ -1,33 +1,33 @@
 """Memory: what people hold."""
 
 import warnings
-from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
+from contextlib import suppress
 from datetime import UTC, datetime
 from functools import lru_cache
 from pathlib import Path
-from threading import Lock
 from types import TracebackType
 from typing import Any, Self, Unpack
 
-from recollect.asking import TIMES, Fields, Where, draft, filter_of, known_fields, words
+from recollect.asking import TIMES, Fields, Where, check_claim, draft, filter_of, known_fields, words
 from recollect.clock import Clock, Moment, system_clock, to_us
 from recollect.embedders.base import validate_vectors
 from recollect.embedding import Embedding
-from recollect.errors import InvalidInput, NotFound
+from recollect.errors import InvalidInput, NotFound, RecollectError
 from recollect.lifecycle.archive import archive, restore
 from recollect.lifecycle.auditing import AuditReport, audit
 from recollect.lifecycle.corroboration import contest
 from recollect.lifecycle.forgetting import forget
+from recollect.lifecycle.recalls import Recalls
 from recollect.lifecycle.receipts import Receipt, forget_verified
 from recollect.lifecycle.redacting import Redacted, redact
 from recollect.lifecycle.remembering import remember
 from recollect.lifecycle.tidying import Tidied, tidy
-from recollect.lifecycle.tiers import touch
+from recollect.lifecycle.tiers import with_lifetime
 from recollect.lifecycle.undoing import Undone, undo
 from recollect.llm import Chat
-from recollect.model import Edge, Record, Vector
+from recollect.model import Edge, Filter, Record, Vector
 from recollect.pipeline import Engine, Notes, gather, search
 from recollect.query.parse import parse
 from recollect.query.tags import Vocabulary
@@ -44,7 +44,7 @@ from recollect.stores.base import STANDING, VERSIONED, Judgement, Problem, Store
 from recollect.trace import Recall
 
 Progress = Callable[[int, int], None]
-ACCESSES_BEFORE_FLUSH = 256
+CHANGEABLE = tuple(name for name in (*VERSIONED, *STANDING) if name != "slides")  # which follows from the expiry
 
 
 class RecollectWarning(UserWarning):
@@ -75,9 +75,8 @@ class Memory:
         self._reranker = reranker
         self.chat = chat
         self._pool: Executor = ThreadPoolExecutor(max_workers=4, thread_name_prefix="recollect")
-        self._lock = Lock()
-        self._accesses: Counter[str] = Counter()
-        self._vocabulary: tuple[int, Vocabulary] | None = None
+        self._recalls = Recalls(store, clock)
+        self._vocabulary: tuple[Mapping[str, int], Vocabulary] | None = None
 
     def __enter__(self) -> Self:
         return self
@@ -89,9 +88,13 @@ class Memory:
 
     def close(self) -> None:
         """Writes what is pending and lets go of the file."""
-        self.flush()
-        self._pool.shutdown(wait=True)
-        self.store.close()
+        try:
+            self._recalls.close()
+        except RecollectError as error:
+            self._warn(f"the last recalls were not counted: {error}")
+        finally:
+            self._pool.shutdown(wait=True)
+            self.store.close()
 
     # -- writing -------------------------------------------------------------------------------------------------------------------
 
@@ -108,12 +111,13 @@ class Memory:
         if failure is not None:
             self._warn(f"stored without vectors, found by keyword: {failure}")
         records = remember(self.store, filled, space, self.clock())
-        self.flush()
+        self._flush_if_possible()
         return records
 
     def update(self, id: str, /, **changes: Any) -> Record:
         """Changes a memory; the older version stays for `known_at`. Standing (tier, priority, importance, …) changes in place."""
-        known_fields("update", changes, dict.fromkeys([*VERSIONED, *STANDING]))
+        known_fields("update", changes, dict.fromkeys(CHANGEABLE))
+        check_claim(changes.get("confidence"))
         changes = {name: _converted(name, value) for name, value in changes.items()}
         standing = {name: value for name, value in changes.items() if name in STANDING}
         versioned = {name: value for name, value in changes.items() if name in VERSIONED}
@@ -122,9 +126,9 @@ class Memory:
         if failure is not None:
             self._warn(f"the new text is stored without a vector, found by keyword: {failure}")
         with self.store.transaction():
-            self.get(id)
+            record = self.get(id)
             if standing:
-                self.store.amend({id: standing}, self.clock())
+                self.store.amend({id: with_lifetime(record, standing, self.clock())}, self.clock())
             if versioned:
                 self.store.update(id, versioned, self.clock(), vector, space)
         return self.get(id)
@@ -195,9 +199,9 @@ class Memory:
         moment = self.clock() if now is None else to_us(now)
         given = {"vector": self._checked(vector), "cycle": cycle}
         given = {name: value for name, value in given.items() if value is not None}
-        found = search(text, filter_of(moment, where), chosen, self._engine(now), given)
-        if counted:
-            self._count(found.ids)
+        found = search(text, self._filter(moment, where), chosen, self._engine(now), given)
+        if counted and self.count_accesses:
+            self._recalls.count(hit.record for hit in found)
         return found
 
     def gather(
@@ -205,7 +209,7 @@ class Memory:
     ) -> Gathered:
         """Reads once what a recall would rank, so that `ranking.rank` can try other weights on it."""
         chosen = self.recipe if recipe is None else resolve(recipe)
-        filter = filter_of(self.clock() if now is None else to_us(now), where)
+        filter = self._filter(self.clock() if now is None else to_us(now), where)
         engine = self._engine(now)
         query = parse(text, filter, chosen.parsing, engine.vocabulary(), engine.zone)
         return gather(query, chosen, engine, Notes(engine.strict))
@@ -227,11 +231,11 @@ class Memory:
 
     def list(self, *, limit: int = 100, after: str | None = None, **where: Unpack[Where]) -> list[Record]:
         """Memories newest first; `after` continues behind the last id of the page before."""
-        return self.store.list(filter_of(self.clock(), where), limit, after)
+        return self.store.list(self._filter(self.clock(), where), limit, after)
 
     def count(self, **where: Unpack[Where]) -> int:
         """How many memories pass a filter."""
-        return self.store.count(filter_of(self.clock(), where))
+        return self.store.count(self._filter(self.clock(), where))
 
     def history(self, id: str) -> Sequence[Record]:
         """Every version of a memory, oldest first."""
@@ -241,7 +245,7 @@ class Memory:
     def neighbours(self, id: str, limit: int = 10) -> Sequence[Edge]:
         """A memory's strongest links in both directions, its neighbours in the thread among them."""
         self._present(id)
-        return self.store.edges([id], filter_of(self.clock(), {}), limit).get(id, [])
+        return self.store.edges([id], self._filter(self.clock(), {}), limit).get(id, [])
 
     def stats(self) -> Mapping[str, Any]:
         """Counts and sizes."""
@@ -274,12 +278,12 @@ class Memory:
 
     def reflect(self, dry_run: bool = False, progress: Progress | None = None) -> Reflected:
         """Consolidates: promotes what has proved itself, links nearest neighbours, and writes a reflection on every theme."""
-        self.flush()
+        self._flush_if_possible()
         return reflect(self.store, self.clock(), dry_run=dry_run, progress=progress, chat=self.chat)
 
     def tidy(self, dry_run: bool = True) -> Tidied:
         """Archives what expired, confirms what was said again, lets confidence decay, moves tiers and priorities."""
-        self.flush()
+        self._flush_if_possible()
         return tidy(self.store, self.clock(), dry_run)
 
     def undo(self, batch: str | None = None) -> Undone:
@@ -296,11 +300,15 @@ class Memory:
 
     def audit(self) -> AuditReport:
         """Looks for duplicates, stale facts, memories never recalled, likely secrets and orphans."""
+        self._flush_if_possible()
         return audit(self.store, self.clock())
 
     def redact(self, *ids: str) -> Redacted:
         """Takes likely secrets out of these memories, or of all, in every version and index."""
-        return redact(self.store, ids or None, self.clock(), self._embedding.fill)
+        done = redact(self.store, ids or None, self.clock(), self._embedding.fill)
+        for warning in done.warnings:
+            self._warn(warning)
+        return done
 
     def check(self) -> Sequence[Problem]:
         """Compares every index with the text."""
@@ -312,10 +320,7 @@ class Memory:
 
     def flush(self) -> None:
         """Writes the access counts that recalls have left behind; a recall itself never writes."""
-        with self._lock:
-            accesses, self._accesses = self._accesses, Counter()
-        if accesses:
-            touch(self.store, accesses, self.clock())
+        self._recalls.flush()
 
     # -- inside --------------------------------------------------------------------------------------------------------------------
 
@@ -336,9 +341,9 @@ class Memory:
         )
 
     def _tags(self) -> Vocabulary:
-        changes = self.store.state().changes
-        if self._vocabulary is None or self._vocabulary[0] != changes:
-            self._vocabulary = (changes, Vocabulary.of(self.store.tags()))
+        tags = self.store.tags()
+        if self._vocabulary is None or self._vocabulary[0] is not tags:
+            self._vocabulary = (tags, Vocabulary.of(tags))
         return self._vocabulary[1]
 
     def _chosen(self, recipe: str | Path | Recipe | None, limit: int | None, max_tokens: int | None) -> Recipe:
@@ -357,14 +362,15 @@ class Memory:
         checked: Vector = validate_vectors([vector], 1, space.dimensions if space else None, "the caller")[0]
         return checked
 
-    def _count(self, ids: Iterable[str]) -> None:
-        if not self.count_accesses:
-            return
-        with self._lock:
-            self._accesses.update(ids)
-            full = self._accesses.total() >= ACCESSES_BEFORE_FLUSH
-        if full:
-            self._pool.submit(self.flush)
+    def _filter(self, now: int, where: Where) -> Filter:
+        """What a caller asks for; whatever was recalled in time is not expired, though that may not be written yet."""
+        self._recalls.settle(now)
+        return filter_of(now, where)
+
+    def _flush_if_possible(self) -> None:
+        """Nothing that was asked for fails because recalls cannot be counted just now; they wait."""
+        with suppress(RecollectError):
+            self.flush()
 
     def _present(self, *ids: str) -> None:
         found = self.store.get(ids)

@@ -52,6 +52,7 @@ class Record:
     source: str | None = None
     trust: float = 1.0
     embedded: bool = False
+    slides: bool = False  # `expires_at` is its tier's, not the caller's, and starts anew with every recall
 
     @property
     def date(self) -> int:
@@ -87,6 +88,7 @@ class Draft:
     last_access: int | None = None
     source: str | None = None
     trust: float = 1.0
+    slides: bool = False
     vector: Vector | None = None
 
 

@@ -225,6 +225,28 @@ def test_recalls_count_accesses_but_never_write_on_their_own_path() -> None:
         assert m.get(cat.id).access_count == 1
 
 
+def test_a_caller_may_claim_as_much_confidence_when_updating_as_when_remembering() -> None:
+    with toy_memory() as m:
+        id = m.remember("cat", confidence=0.70).id
+        refusals = []
+        for claim in (lambda: m.remember("dog", confidence=0.71), lambda: m.update(id, confidence=0.71)):
+            with pytest.raises(InvalidInput, match="more than a caller may claim") as refused:
+                claim()
+            refusals.append(str(refused.value))
+        assert refusals[0] == refusals[1]
+        assert m.get(id).confidence == 0.70
+        assert m.update(id, confidence=0.10).confidence == 0.10
+
+
+def test_what_a_redaction_loses_is_told(tmp_path: Path) -> None:
+    with toy_memory(tmp_path / "m.db") as m:
+        id = m.remember("the wifi password is hunter2!").id
+    with memory(tmp_path / "m.db") as m:
+        with pytest.warns(RecollectWarning) as told:
+            done = m.redact(id)
+        assert tuple(str(warning.message) for warning in told) == done.warnings
+
+
 def test_max_tokens_and_limit_are_taken_per_call() -> None:
     with toy_memory() as m:
         for n in range(5):

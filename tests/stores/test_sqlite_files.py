@@ -205,12 +205,12 @@ def test_migrations_are_applied_in_order_once(tmp_path: Path, monkeypatch: pytes
         connection.execute("INSERT INTO second_step VALUES (3)")
 
     monkeypatch.setattr(schema, "MIGRATIONS", (*schema.MIGRATIONS, second, third))
-    monkeypatch.setattr(schema, "VERSION", 3)
+    monkeypatch.setattr(schema, "VERSION", newest := schema.VERSION + 2)
     with pytest.raises(StoreReadOnly, match="older version"):
         SqliteStore(path, read_only=True)
     for _ in range(2):
         with SqliteStore(path) as store:
-            assert store.stats()["schema_version"] == 3
+            assert store.stats()["schema_version"] == newest
             assert store.count(Filter(now=NOW)) == 1
     connection = apsw.Connection(str(path))
     assert connection.execute("SELECT count(*) FROM second_step").get == 1
@@ -225,12 +225,31 @@ def test_a_migration_that_fails_changes_nothing(tmp_path: Path, monkeypatch: pyt
         connection.execute("CREATE TABLE half_done (x); SELECT nonsense()")
 
     monkeypatch.setattr(schema, "MIGRATIONS", (*schema.MIGRATIONS, broken))
-    monkeypatch.setattr(schema, "VERSION", 2)
+    monkeypatch.setattr(schema, "VERSION", schema.VERSION + 1)
     with pytest.raises(apsw.SQLError, match="nonsense"):
         SqliteStore(path)
     monkeypatch.undo()
     with SqliteStore(path) as store:
-        assert store.stats()["schema_version"] == 1
+        assert store.stats()["schema_version"] == schema.VERSION
+
+
+def test_an_older_file_is_told_which_expiries_are_the_tiers(tmp_path: Path) -> None:
+    path, hour = tmp_path / "memory.db", 3_600_000_000
+    drafts = [
+        Draft(text="since it was recorded", tier="working", expires_at=NOW + 72 * hour),
+        Draft(text="since it was recalled", tier="episodic", last_access=NOW - 5, expires_at=NOW - 5 + 720 * hour),
+        Draft(text="the caller's", tier="working", expires_at=NOW + 100 * hour),
+        Draft(text="durable, the caller's", expires_at=NOW + 72 * hour),
+        Draft(text="without"),
+    ]
+    with SqliteStore(path) as store:
+        store.add(drafts, NOW)
+    connection = apsw.Connection(str(path))
+    connection.execute("ALTER TABLE memories DROP COLUMN slides; PRAGMA user_version = 1")
+    connection.close()
+    with SqliteStore(path) as store:
+        slides = {record.text: record.slides for record in store.export_records()}
+    assert slides == {draft.text: draft.text.startswith("since") for draft in drafts}
 
 
 def test_the_settings_that_keep_writes_safe_are_on(path: Path) -> None:

@@ -21,6 +21,7 @@ IMPORTED_CONFIDENCE = 0.25  # of a memory that does not bring its own
 _TIMES = frozenset(name for kind in (Record, Edge, Judgement) for name in kind.__slots__ if name.endswith("_at"))
 _TIMES |= {"valid_from", "valid_to", "last_access"}
 _DERIVED = ("embedded",)
+_WHERE_TRUE = ("slides",)  # said of short-lived memories alone
 _MEMORY = tuple(one.name for one in fields(Record))
 
 
@@ -65,6 +66,7 @@ def judgement_line(judgement: Judgement) -> str:
 def plain(value: Any) -> dict[str, Any]:
     """A value's fields, its times as ISO 8601."""
     data = {one.name: getattr(value, one.name) for one in fields(value) if one.name not in _DERIVED}
+    data = {name: data[name] for name in data if data[name] or name not in _WHERE_TRUE}
     return {name: iso(data[name]) if name in _TIMES else data[name] for name in data}
 
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from recollect.errors import NotFound
 from recollect.lifecycle import journal
 from recollect.lifecycle.journal import Action
-from recollect.lifecycle.tiers import TIME_TO_LIVE
+from recollect.lifecycle.tiers import lifetime
 from recollect.model import Record
 from recollect.stores.base import Store
 
@@ -26,13 +26,12 @@ def restore(store: Store, ids: Sequence[str], now: int) -> list[str]:
 
 def restored(record: Record, now: int) -> Action | None:
     """What brings a memory back into sight, or None if it is there."""
-    before: dict[str, object] = {}
     after: dict[str, object] = {}
     if record.archived_at is not None:
-        before["archived_at"], after["archived_at"] = record.archived_at, None
+        after["archived_at"] = None
     if record.expires_at is not None and record.expires_at <= now:
-        life = TIME_TO_LIVE.get(record.tier)
-        before["expires_at"], after["expires_at"] = record.expires_at, None if life is None else now + life
+        after |= lifetime(record.tier, now)
+    before = {name: getattr(record, name) for name in after}
     return Action("restore", record.id, before, after, "asked for") if after else None
 
 

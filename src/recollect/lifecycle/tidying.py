@@ -120,7 +120,7 @@ class _Plan:
         for record in self._alive():
             after = risen(record, self.now)
             if after is not None:
-                before = {"tier": record.tier, "expires_at": record.expires_at}
+                before = {name: getattr(record, name) for name in after}
                 yield Action("rise", record.id, before, after, f"recalled {record.access_count} times")
 
     def _demoted(self) -> Iterator[Action]:

@@ -28,7 +28,7 @@ VERSIONED = (
     "cycle",
 )
 # Standing, changed in place: it says how much a memory counts, not what it says.
-STANDING = ("tier", "priority", "importance", "confidence", "expires_at", "archived_at")
+STANDING = ("tier", "priority", "importance", "confidence", "expires_at", "slides", "archived_at")
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,7 +201,7 @@ class Store(Protocol):
         ...
 
     def tags(self) -> Mapping[str, int]:
-        """Every tag of present memories with its count."""
+        """Every tag of present memories with its count; the same mapping for as long as it holds."""
         ...
 
     def frequencies(self, words: Sequence[str]) -> tuple[int, Mapping[str, int]]:

@@ -13,6 +13,7 @@ FIELDS = (
     "id", "text", "essence", "kind", "tier", "priority", "importance", "confidence", "tags", "metadata", "thread", "position",
     "created_at", "updated_at", "recorded_at", "retired_at", "valid_from", "valid_to", "expires_at", "archived_at", "cycle",
     "access_count", "last_access", "source", "trust", "embedded",
+    "slides",
 )  # fmt: skip
 COLUMNS = ", ".join(f"m.{field}" for field in FIELDS)  # of a query that calls memories `m`
 _MARKS = ", ".join("?" * (len(FIELDS) + 2))
@@ -48,6 +49,7 @@ def to_record(row: Sequence[Any]) -> Record:
         source=row[23],
         trust=row[24],
         embedded=bool(row[25]),
+        slides=bool(row[26]),
     )
 
 
@@ -80,6 +82,7 @@ def to_row(record: Record) -> tuple[Any, ...]:
         record.source,
         record.trust,
         int(record.embedded),
+        int(record.slides),
     )
 
 

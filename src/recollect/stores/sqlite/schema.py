@@ -140,8 +140,17 @@ def _first_schema(connection: apsw.Connection) -> None:
         create_full_text(connection, table)
 
 
+def _whose_expiry(connection: apsw.Connection) -> None:
+    """Keeps whether an expiry is the tier's; in an older file that is told by the moment it was counted from."""
+    connection.execute("ALTER TABLE memories ADD COLUMN slides INTEGER NOT NULL DEFAULT 0")
+    for tier, hours in (("working", 72), ("episodic", 30 * 24)):
+        starts = "expires_at - ? IN (last_access, recorded_at, created_at)"
+        sql = f"UPDATE memories SET slides = 1 WHERE tier = ? AND {starts}"
+        connection.execute(sql, (tier, hours * 3_600_000_000))
+
+
 Migration = Callable[[apsw.Connection], None]
-MIGRATIONS: tuple[Migration, ...] = (_first_schema,)
+MIGRATIONS: tuple[Migration, ...] = (_first_schema, _whose_expiry)
 VERSION = len(MIGRATIONS)
 
 

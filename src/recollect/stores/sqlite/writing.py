@@ -69,6 +69,7 @@ def _record(draft: Draft, id: str, position: int | None, now: int) -> Record:
         source=draft.source,
         trust=draft.trust,
         embedded=draft.vector is not None,
+        slides=draft.slides,
     )
 
 

@@ -36,6 +36,7 @@ FULL = Draft(
     last_access=NOW - 2 * DAY,
     source="diary",
     trust=0.25,
+    slides=True,
 )
 
 BAD_DRAFTS: dict[str, dict[str, Any]] = {
@@ -52,6 +53,7 @@ BAD_DRAFTS: dict[str, dict[str, Any]] = {
     "confidence below 0": {"confidence": -0.1},
     "trust infinite": {"trust": float("inf")},
     "trust true": {"trust": True},
+    "slides as a number": {"slides": 1},
     "metadata no object": {"metadata": [1]},
     "metadata with NaN": {"metadata": {"a": float("nan")}},
     "metadata with a set": {"metadata": {"a": {1}}},
@@ -139,7 +141,10 @@ class MemoryLaws:
     def test_tags_are_counted_over_present_memories(self, store: Store) -> None:
         one, two = put(store, "one", "two", tags=("a", "b"))
         store.update(one.id, {"tags": ("b", "c")}, NOW + 1)
-        assert dict(store.tags()) == {"a": 1, "b": 2, "c": 1}
+        tags = store.tags()
+        assert dict(tags) == {"a": 1, "b": 2, "c": 1}
+        store.amend({one.id: {"priority": "P1"}}, NOW)
+        assert store.tags() is tags
         store.forget([two.id])
         assert dict(store.tags()) == {"b": 1, "c": 1}
 
@@ -163,9 +168,10 @@ class MemoryLaws:
 
     def test_amend_changes_standing_in_place(self, store: Store) -> None:
         a, b = put(store, "a", "b")
-        store.amend({a.id: {"priority": "P1", "importance": 0.9}, b.id: {"tier": "working"}}, NOW + 1)
+        store.amend({a.id: {"priority": "P1", "importance": 0.9}, b.id: {"tier": "working", "slides": True}}, NOW + 1)
         read = store.get([a.id, b.id])
-        assert (read[a.id].priority, read[a.id].importance, read[b.id].tier) == ("P1", 0.9, "working")
+        assert (read[a.id].priority, read[a.id].importance, read[a.id].slides) == ("P1", 0.9, False)
+        assert (read[b.id].tier, read[b.id].slides) == ("working", True)
         assert len(store.history(a.id)) == 1
         assert store.get([a.id], known_at=NOW)[a.id].priority == "P1"
 
