@@ -74,6 +74,16 @@ def test_a_memory_that_keeps_being_recalled_rises() -> None:
         assert (memory.get(id).tier, memory.get(id).expires_at) == ("semantic", None)
 
 
+def test_a_memory_rises_as_far_as_it_has_earned_at_once() -> None:
+    with living() as (memory, _):
+        id = memory.remember("call the plumber tomorrow", tier="working").id
+        for _ in range(12):
+            memory.recall("plumber")
+        assert [action.action for action in memory.tidy(dry_run=False).actions] == ["rise"]
+        assert (memory.get(id).tier, memory.get(id).expires_at) == ("semantic", None)
+        assert memory.tidy(dry_run=False).actions == ()
+
+
 def test_repetitions_of_different_days_each_confirm_and_one_day_counts_once() -> None:
     with living(embedder=None) as (memory, clock):
         old = memory.remember("Oscar is a grey cat").id

@@ -83,8 +83,10 @@ def touch(store: Store, accesses: Mapping[str, Access], now: int) -> None:
 
 def risen(record: Record, now: int) -> dict[str, Any] | None:
     """The tier a memory has earned by its recalls, with that tier's time to live if it lives by its tier; or None."""
-    rise = RISES.get(record.tier)
-    if rise is None or record.access_count < rise.recalls:
+    tier = record.tier
+    while (rise := RISES.get(tier)) is not None and record.access_count >= rise.recalls:
+        tier = rise.tier
+    if tier == record.tier:
         return None
     start = now if record.last_access is None else record.last_access
-    return {"tier": rise.tier, **(lifetime(rise.tier, start) if record.slides else {})}
+    return {"tier": tier, **(lifetime(tier, start) if record.slides else {})}
