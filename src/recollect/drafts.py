@@ -10,7 +10,7 @@ from dataclasses import fields, replace
 from operator import attrgetter
 from typing import Any
 
-from recollect.clock import to_us
+from recollect.clock import iso, to_us
 from recollect.errors import InvalidInput, did_you_mean
 from recollect.model import KINDS, PRIORITIES, TIERS, Draft
 
@@ -49,7 +49,7 @@ def validate_changes(changes: Mapping[str, Any], allowed: Sequence[str]) -> dict
 def check_interval(valid_from: int | None, valid_to: int | None) -> None:
     """A memory or an edge cannot stop being true before it begins."""
     if valid_from is not None and valid_to is not None and valid_to < valid_from:
-        raise InvalidInput(f"valid_to ({valid_to}) lies before valid_from ({valid_from})")
+        raise InvalidInput(f"valid_to ({iso(valid_to)}) lies before valid_from ({iso(valid_from)})")
 
 
 def check_text(value: Any, name: str = "text") -> str:

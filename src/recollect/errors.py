@@ -100,6 +100,12 @@ class RemoteError(RecollectError):
     """A server we called failed or answered nonsense."""
 
 
+def sentence(message: object) -> str:
+    """The message with an end, so that another sentence may follow it."""
+    text = str(message)
+    return text if text.endswith((".", "?", "!")) else f"{text}."
+
+
 def did_you_mean(given: str, valid: Iterable[str]) -> str:
     """The nearest valid name as a sentence to append to an error, or nothing."""
     near = get_close_matches(given, list(valid), n=1, cutoff=0.5)

@@ -236,11 +236,20 @@ BAD = {
 }
 
 
+@pytest.mark.parametrize("name", ["content", "memory", "body", "message", "txet"])
+def test_what_other_programs_call_the_text_is_pointed_to_it(name):
+    with (
+        opened() as memory,
+        pytest.raises(InvalidInput, match=r"metadata\. Did you mean 'text'\? Nothing was imported"),
+    ):
+        import_lines(memory, [f'{{"{name}": "x"}}'])
+
+
 @pytest.mark.parametrize("line", BAD.values(), ids=BAD)
 def test_one_bad_line_in_the_middle_and_nothing_is_imported(line):
     with opened() as memory:
         memory.remember("before", id="before")
-        with pytest.raises(InvalidInput, match=r"^line 2: .*Nothing was imported"):
+        with pytest.raises(InvalidInput, match=r"^line 2: .*[^.?][.?] Nothing was imported"):
             import_lines(memory, [GOOD, line, '{"text": "z"}'])
         assert texts(memory) == ["before"]
         assert list(memory.store.export_edges()) == []

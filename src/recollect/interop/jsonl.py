@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import apsw
 
 from recollect.drafts import canonical_json
-from recollect.errors import EmbeddingSpaceMismatch, InvalidInput, NotFound
+from recollect.errors import EmbeddingSpaceMismatch, InvalidInput, NotFound, sentence
 from recollect.interop.lines import Header, Value, header_line, judgement_line, link_line, memory_line, plain, read_line
 from recollect.model import Draft, Edge, Record
 from recollect.stores.base import EmbeddingSpace, Judgement
@@ -151,7 +151,7 @@ class _Import:
     def _refuse(self, number: int, error: Exception) -> None:
         if not self._skip_bad:
             raise InvalidInput(
-                f"line {number}: {error}. Nothing was imported; mend the line, or leave out bad lines with --skip-bad"
+                f"line {number}: {sentence(error)} Nothing was imported; mend the line, or leave out bad lines with --skip-bad"
             ) from None
         self.report = replace(self.report, bad=(*self.report.bad, BadLine(number, str(error))))
 

@@ -22,6 +22,8 @@ _TIMES = frozenset(name for kind in (Record, Edge, Judgement) for name in kind._
 _TIMES |= {"valid_from", "valid_to", "last_access"}
 _DERIVED = ("embedded",)
 _WHERE_TRUE = ("slides",)  # said of short-lived memories alone
+_TEXT_ELSEWHERE = ("content", "memory", "body", "message")  # what other programs' exports call it
+_KNOWN_AS_TEXT = " Did you mean 'text'?"
 _MEMORY = tuple(one.name for one in fields(Record))
 
 
@@ -176,7 +178,7 @@ def _built(kind: Any, data: Any, required: Sequence[str]) -> Any:
 def _check_names(data: Mapping[str, Any], names: Sequence[str]) -> None:
     for name in data:
         if name not in names:
-            hint = did_you_mean(name, names)
+            hint = _KNOWN_AS_TEXT if name in _TEXT_ELSEWHERE and "text" in names else did_you_mean(name, names)
             raise InvalidInput(f"unknown field {name!r:.80}; fields of your own belong under metadata.{hint}")
 
 

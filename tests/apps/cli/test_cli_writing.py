@@ -65,7 +65,11 @@ def test_for_people_the_id_is_printed(cli):
         (["remember", "x", "--confidence", ".9"], b"", "more than a caller may claim"),
         (["remember", "x", "--trust", "-1"], b"", "trust must be a number from 0 to 1"),
         (["remember", "x", "--created-at", "yesterday"], b"", "not a time: 'yesterday'"),
-        (["remember", "x", "--valid-from", "2026-02-01", "--valid-to", "2026-01-01"], b"", "lies before valid_from"),
+        (
+            ["remember", "x", "--valid-from", "2026-02-01", "--valid-to", "2026-01-01"],
+            b"",
+            "(2026-01-01T00:00:00.000000Z) lies before",
+        ),
         (["remember", "x", "--meta", "novalue"], b"", "KEY=VALUE"),
         (["remember", "x", "--position", "3"], b"", "without a thread"),
         (["remember", "x", "--id", "taken"], b"", "there is a memory 'taken' already"),
