@@ -14,6 +14,7 @@ from typing import Annotated, NamedTuple, TextIO
 
 import typer
 
+from recollect.apps.cli.flat import epilog
 from recollect.errors import InvalidFile, InvalidInput, RecipeError, RecollectError
 
 FAILURE, WRONG_USAGE = 1, 2
@@ -56,6 +57,9 @@ def build() -> typer.Typer:
     app = typer.Typer(
         name="recollect",
         help="A memory that can be searched: text goes in, the right memories come back, each with the reason for its place.",
+        epilog=epilog(
+            'recollect remember "Caroline adopted a grey cat, Oscar"\nrecollect recall "what is Caroline\'s pet called?"'
+        ),
         no_args_is_help=True,
         rich_markup_mode="rich",
         pretty_exceptions_enable=False,

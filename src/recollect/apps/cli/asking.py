@@ -22,14 +22,20 @@ app = typer.Typer()
 PANEL = "Ask"
 
 Question = Annotated[str, typer.Argument(help="The question; - reads it from stdin.")]
-Limit = Annotated[int | None, typer.Option("--limit", "-n", min=0, help="How many at most; 0 for all.")]
+Limit = Annotated[
+    int | None, typer.Option("--limit", "-n", min=0, help="How many at most, if not as the recipe says; 0 for all.")
+]
+
+MostWords = Annotated[int, typer.Option("--limit", "-n", min=0, help="How many at most; 0 for all.")]
 
 
 @dataclass(frozen=True, slots=True)
 class Formula:
     """How a search ranks."""
 
-    recipe: Annotated[str | None, typer.Option("--recipe", help="A named recipe, or a TOML file.")] = None
+    recipe: Annotated[str | None, typer.Option("--recipe", metavar="NAME", help="A named recipe, or a TOML file.")] = (
+        None
+    )
     set: Annotated[
         Words,
         typer.Option(
@@ -40,7 +46,9 @@ class Formula:
     max_tokens: Annotated[
         int | None, typer.Option("--max-tokens", min=0, help="A budget for all texts together; 0 for none.")
     ] = None
-    now: Annotated[str | None, typer.Option("--now", help="The moment the question is asked, if not now.")] = None
+    now: Annotated[
+        str | None, typer.Option("--now", metavar="TIME", help="The moment the question is asked, if not now.")
+    ] = None
 
     def resolved(self, settings: "Settings") -> "Recipe":
         """The recipe with its changes."""
@@ -81,10 +89,10 @@ def recall(
 @command(
     app, "search-keywords", panel=PANEL, example="recollect search-keywords '\"grey cat\" OR essence:pet*' --limit 5"
 )
-def search_keywords(question: Question, filters: Filters, common: Common, limit: Limit = None) -> None:
-    """The keyword leg alone, with its whole syntax: "a phrase", AND, OR, NOT, prefix*, essence: and tags:."""
+def search_keywords(question: Question, filters: Filters, common: Common, limit: MostWords = 10) -> None:
+    """The keyword leg alone, with its whole syntax: "a phrase", AND, OR, NOT, prefix*, content:, essence: and tags:."""
     with reading(common, Models(embedder="none")) as memory:
-        found = memory.search_keywords(text_of(question), limit=10 if limit is None else limit, **filters.where())
+        found = memory.search_keywords(text_of(question), limit=limit, **filters.where())
         _show_found(found, common)
 
 
@@ -92,8 +100,10 @@ def search_keywords(question: Question, filters: Filters, common: Common, limit:
 def parse(
     question: Question,
     common: Common,
-    recipe: Annotated[str | None, typer.Option(help="The recipe that reads it.")] = None,
-    now: Annotated[str | None, typer.Option(help="The moment the question is asked, if not now.")] = None,
+    recipe: Annotated[str | None, typer.Option(metavar="NAME", help="The recipe that reads it.")] = None,
+    now: Annotated[
+        str | None, typer.Option(metavar="TIME", help="The moment the question is asked, if not now.")
+    ] = None,
 ) -> None:
     """Show what is understood of a question: words, tags, time."""
     from recollect.apps.cli.understanding import query_object, understand, understood

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from recollect.apps.cli.flat import command
+from recollect.apps.cli.flat import command, epilog
 from recollect.apps.cli.opening import in_file, lines_of, reading
 from recollect.apps.cli.options import Common, Models
 from recollect.apps.cli.output import moment, show, show_json, show_lines, styled, table
@@ -16,7 +16,9 @@ if TYPE_CHECKING:
     from recollect.stores.base import Judgement
 
 app = typer.Typer(
-    help="Record which memories answer which questions; tuning and benchmarks learn from it.", no_args_is_help=True
+    help="Record which memories answer which questions; tuning and benchmarks learn from it.",
+    epilog=epilog('recollect judge record "what is Caroline\'s pet called?" ID'),
+    no_args_is_help=True,
 )
 _NO_MODEL = Models(embedder="none", reranker="none")
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Protocol
 
 import typer
 
-from recollect.apps.cli.flat import command
+from recollect.apps.cli.flat import command, epilog
 from recollect.apps.cli.opening import Fetching, existing, recipe_of, settings_of
 from recollect.apps.cli.options import Common, Models, Words
 from recollect.apps.cli.output import note, progress, show, show_json
@@ -22,11 +22,15 @@ if TYPE_CHECKING:
 
 app = typer.Typer(
     help="Measure recall: any@k, all@k, recall, MRR and nDCG with their intervals, and the time a question takes.",
+    epilog=epilog("recollect bench own --recipe default --recipe keyword"),
     no_args_is_help=True,
 )
 
 RecipeNames = Annotated[
-    Words, typer.Option("--recipe", help="A named recipe, or a TOML file; repeat it to see several side by side.")
+    Words,
+    typer.Option(
+        "--recipe", metavar="NAME", help="A named recipe, or a TOML file; repeat it to see several side by side."
+    ),
 ]
 JsonFile = Annotated[Path, typer.Argument(metavar="FILE", help="The benchmark's JSON file.")]
 
@@ -75,7 +79,9 @@ def locomo(
     common: Common,
     recipe: RecipeNames = None,
     level: Annotated[Level, typer.Option(help="What a memory is.")] = Level.TURN,
-    adversarial: Annotated[bool, typer.Option("--adversarial", help="Ask category 5 too.")] = False,
+    adversarial: Annotated[
+        bool, typer.Option("--adversarial", help="Ask the adversarial questions (category 5) too.")
+    ] = False,
 ) -> None:
     """LoCoMo: questions about very long conversations of two people."""
     from recollect.evaluate.datasets import read_locomo
@@ -129,7 +135,10 @@ def trec(
     measuring: Measuring,
     common: Common,
     recipe: Annotated[
-        Words, typer.Option("--recipe", help="Fuse as this recipe does; without any, by every fusion there is.")
+        Words,
+        typer.Option(
+            "--recipe", metavar="NAME", help="Fuse as this recipe does; without any, by every fusion there is."
+        ),
     ] = None,
 ) -> None:
     """TREC: fuse run files that other systems made, beside each run alone."""

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from recollect.apps.cli.flat import command
+from recollect.apps.cli.flat import command, epilog
 from recollect.apps.cli.opening import Fetching, settings_of
 from recollect.apps.cli.options import Common
 from recollect.apps.cli.output import show, show_json, show_lines, size, styled, table
@@ -13,12 +13,17 @@ from recollect.errors import NotFound
 if TYPE_CHECKING:
     from recollect.models import FetchOptions, Status
 
-app = typer.Typer(help="Model weights: list, pull, verify, find and remove them.", no_args_is_help=True)
+app = typer.Typer(
+    help="Model weights: list, pull, verify, find and remove them.",
+    epilog=epilog("recollect models pull"),
+    no_args_is_help=True,
+)
 
 Names = Annotated[
-    list[str] | None, typer.Argument(help="Models of the list; without any, the default embedder and reranker.")
+    list[str] | None,
+    typer.Argument(help="Names that `recollect models list` shows; without any, the default embedder and reranker."),
 ]
-Name = Annotated[str, typer.Argument(help="A model of the list.")]
+Name = Annotated[str, typer.Argument(help="A name that `recollect models list` shows.")]
 _COLOURS = {"ready": "green", "missing": "dim", "damaged": "bold red"}
 
 

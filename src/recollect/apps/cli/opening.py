@@ -7,7 +7,7 @@ from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from recollect.apps.cli.options import Common, Models
+from recollect.apps.cli.options import Common, Embedder, Models
 from recollect.apps.cli.output import note, size
 from recollect.errors import InvalidFile, InvalidInput, NotFound, RecipeError, StoreReadOnly
 from recollect.settings import Settings, load
@@ -17,19 +17,19 @@ if TYPE_CHECKING:
     from recollect.recipes import Recipe
 
 
-def settings_of(common: Common, models: Models | None = None) -> Settings:
+def settings_of(common: Common, models: Embedder | None = None) -> Settings:
     """The settings in force, with what this command was given."""
     settings = load(
         store=common.store,
         embedder=models.embedder if models else None,
-        reranker=models.reranker if models else None,
+        reranker=models.reranker if isinstance(models, Models) else None,
     )
     logging.getLogger("recollect").setLevel(settings.log_level.upper())
     return settings
 
 
 @contextmanager
-def writing(common: Common, models: Models | None = None) -> "Iterator[Memory]":
+def writing(common: Common, models: Embedder | None = None) -> "Iterator[Memory]":
     """The memory of a command that writes; the file is made if it is absent."""
     settings = settings_of(common, models)
     try:
@@ -43,7 +43,7 @@ def writing(common: Common, models: Models | None = None) -> "Iterator[Memory]":
 
 
 @contextmanager
-def reading(common: Common, models: Models | None = None) -> "Iterator[Memory]":
+def reading(common: Common, models: Embedder | None = None) -> "Iterator[Memory]":
     """The memory of a command that reads; an absent file is a mistake, and a file that cannot be written is none."""
     settings = settings_of(common, models)
     path = existing(settings.store_path)

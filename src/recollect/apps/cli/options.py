@@ -45,14 +45,26 @@ class Common:
 
 
 @dataclass(frozen=True, slots=True)
-class Models:
-    """Which models answer, for commands that may need one."""
+class Embedder:
+    """Which model embeds, for commands that write."""
 
     embedder: Annotated[
         str | None,
-        typer.Option(help="The embedder: a model's name, openai:MODEL@URL, ollama:MODEL, or none for keywords alone."),
+        typer.Option(
+            metavar="NAME",
+            help="The embedder: a model's name, a folder, openai:MODEL@URL, ollama:MODEL, or none for keywords alone.",
+        ),
     ] = None
-    reranker: Annotated[str | None, typer.Option(help="The cross-encoder that recipes call default, or none.")] = None
+
+
+@dataclass(frozen=True, slots=True)
+class Models(Embedder):
+    """Which models answer, for commands that ask."""
+
+    reranker: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="The cross-encoder, where a recipe asks for the default one, or none."),
+    ] = None
 
 
 @dataclass(frozen=True, slots=True)

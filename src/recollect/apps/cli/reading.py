@@ -26,7 +26,9 @@ Id = Annotated[str, typer.Argument(help="The memory's id.")]
 def get(
     ids: Annotated[list[str], typer.Argument(help="The ids of the memories.")],
     common: Common,
-    known_at: Annotated[str | None, typer.Option("--known-at", help="As the store knew it at this moment.")] = None,
+    known_at: Annotated[
+        str | None, typer.Option("--known-at", metavar="TIME", help="As the store knew it at this moment.")
+    ] = None,
 ) -> None:
     """Show memories with all their fields."""
     with reading(common, _NO_MODEL) as memory:

@@ -10,9 +10,9 @@ import typer
 
 from recollect.apps.cli.flat import command
 from recollect.apps.cli.opening import in_file, lines_of, reading, settings_of, writing
-from recollect.apps.cli.options import Common, Models
+from recollect.apps.cli.options import Common, Embedder, Models
 from recollect.apps.cli.output import facts, note, progress, show, show_json, warn
-from recollect.errors import InvalidFile, RecollectError
+from recollect.errors import InvalidFile, RecollectError, sentence
 from recollect.settings import NONE
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ PANEL = "Carry"
 )
 def import_(
     file: Annotated[str, typer.Argument(help="A JSON Lines file; - reads stdin.")],
-    models: Models,
+    embedder: Embedder,
     common: Common,
     skip_bad: Annotated[
         bool, typer.Option("--skip-bad", help="Import the rest when lines are bad, and report each.")
@@ -40,10 +40,10 @@ def import_(
     """Read memories, links and judgements from JSON Lines: all or nothing, and twice is once."""
     from recollect.interop.jsonl import import_lines
 
-    with lines_of(file) as lines, writing(common, models) as memory:
+    with lines_of(file) as lines, writing(common, embedder) as memory:
         with in_file(), progress("importing") as step:
             report = import_lines(memory, lines, skip_bad=skip_bad, progress=step)
-        embedded = _embed(memory) if embed and settings_of(common, models).embedder != NONE else 0
+        embedded = _embed(memory) if embed and settings_of(common, embedder).embedder != NONE else 0
     for bad in report.bad:
         warn(f"line {bad.line}: {bad.reason}")
     for message in report.warnings:
@@ -61,7 +61,7 @@ def _embed(memory: "Memory") -> int:
         with progress("embedding") as step:
             return memory.embed_missing(step)
     except RecollectError as error:
-        warn(f"imported without vectors, found by keyword: {error}. Later: recollect embed --missing")
+        warn(f"imported without vectors, found by keyword: {sentence(error)} Later: recollect embed --missing")
         return 0
 
 

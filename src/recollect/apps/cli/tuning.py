@@ -31,7 +31,7 @@ class Source:
     locomo: Annotated[Path | None, typer.Option(metavar="FILE", help="Learn from a LoCoMo file.")] = None
     longmemeval: Annotated[Path | None, typer.Option(metavar="FILE", help="Learn from a LongMemEval file.")] = None
     beir: Annotated[Path | None, typer.Option(metavar="DIR", help="Learn from a BEIR folder.")] = None
-    level: Annotated[Level | None, typer.Option(help="What a memory is.")] = None
+    level: Annotated[Level | None, typer.Option(help="What a memory of LoCoMo or LongMemEval is.")] = None
     limit_questions: Annotated[int | None, typer.Option(min=1, help="Learn from only so many questions.")] = None
 
     def dataset(self) -> "Dataset | None":
@@ -80,7 +80,9 @@ def tune(
     learning: Learning,
     models: Models,
     common: Common,
-    recipe: Annotated[str | None, typer.Option("--recipe", help="The recipe to start from.")] = None,
+    recipe: Annotated[
+        str | None, typer.Option("--recipe", metavar="NAME", help="The recipe to start from, named or a TOML file.")
+    ] = None,
     out: Annotated[
         Path, typer.Option("--out", metavar="FILE", help="Where the learned recipe goes, if its gain holds out.")
     ] = Path("tuned.toml"),

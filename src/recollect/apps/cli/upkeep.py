@@ -6,7 +6,7 @@ import typer
 
 from recollect.apps.cli.flat import command
 from recollect.apps.cli.opening import reading
-from recollect.apps.cli.options import Common, Models
+from recollect.apps.cli.options import Common, Embedder, Models
 from recollect.apps.cli.output import progress, show, show_json, show_lines, shown, styled, table
 from recollect.errors import InvalidInput
 
@@ -51,7 +51,7 @@ def doctor(
 
 @command(app, panel=PANEL, example="recollect embed --missing")
 def embed(
-    models: Models,
+    embedder: Embedder,
     common: Common,
     missing: Annotated[
         bool, typer.Option("--missing", help="Embed memories that were stored without a vector.")
@@ -62,15 +62,15 @@ def embed(
         raise InvalidInput(
             "say what to embed: `recollect embed --missing`; to embed everything anew: `recollect reembed`"
         )
-    with reading(common, models) as memory, progress("embedding") as step:
+    with reading(common, embedder) as memory, progress("embedding") as step:
         count = memory.embed_missing(step)
     _show_count(count, "embedded", common)
 
 
 @command(app, panel=PANEL, example="recollect reembed --embedder bge-small-en-v1.5")
-def reembed(models: Models, common: Common) -> None:
+def reembed(embedder: Embedder, common: Common) -> None:
     """Embed everything anew, beside the old vectors, then switch at once; a killed run goes on where it stopped."""
-    with reading(common, models) as memory, progress("embedding") as step:
+    with reading(common, embedder) as memory, progress("embedding") as step:
         count = memory.reembed(step)
     _show_count(count, "embedded", common)
 

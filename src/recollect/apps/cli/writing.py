@@ -8,7 +8,7 @@ import typer
 from recollect.apps.cli.flat import command
 from recollect.apps.cli.lifecycle import show_receipt
 from recollect.apps.cli.opening import in_file, reading, text_of, writing
-from recollect.apps.cli.options import Common, Fields, Models, Words, listed
+from recollect.apps.cli.options import Common, Embedder, Fields, Words, listed
 from recollect.apps.cli.output import moment, show, show_json, styled
 from recollect.errors import InvalidInput, NotFound
 
@@ -19,15 +19,21 @@ app = typer.Typer()
 PANEL = "Write"
 
 Id = Annotated[str, typer.Argument(help="The memory's id.")]
-EdgeKind = Annotated[str, typer.Option(help="What the link means.")]
+FromId = Annotated[str, typer.Argument(help="The id of the memory the link begins at.")]
+ToId = Annotated[str, typer.Argument(help="The id of the memory it leads to.")]
+EdgeKind = Annotated[str, typer.Option(metavar="NAME", help="What the link means, in a word of your own.")]
 
 
 @dataclass(frozen=True, slots=True)
 class Birth:
     """Fields a memory is born with and keeps."""
 
-    id: Annotated[str | None, typer.Option("--id", help="An id of your own.")] = None
-    created_at: Annotated[str | None, typer.Option("--created-at", help="When it was said, if not now.")] = None
+    id: Annotated[str | None, typer.Option("--id", metavar="ID", help="An id of your own, if it is to have one.")] = (
+        None
+    )
+    created_at: Annotated[
+        str | None, typer.Option("--created-at", metavar="TIME", help="When it was said, if not now.")
+    ] = None
     position: Annotated[int | None, typer.Option("--position", help="Its place in the thread, if not the last.")] = None
 
 
@@ -41,12 +47,12 @@ def remember(
     text: Annotated[str, typer.Argument(help="What to remember; - reads it from stdin.")],
     fields: Fields,
     birth: Birth,
-    models: Models,
+    embedder: Embedder,
     common: Common,
 ) -> None:
     """Store one memory."""
     born = {name: getattr(birth, name) for name in birth.__slots__}
-    with writing(common, models) as memory:
+    with writing(common, embedder) as memory:
         record = memory.remember(_text(text), **fields.given(), **born)
     _show_record(record, "remembered", common)
 
@@ -59,10 +65,14 @@ def remember(
 def update(
     id: Id,
     fields: Fields,
-    models: Models,
+    embedder: Embedder,
     common: Common,
-    text: Annotated[str | None, typer.Option("--text", help="The new text; - reads it from stdin.")] = None,
-    clear: Annotated[Words, typer.Option("--clear", help="Fields to empty: valid_to,expires_at")] = None,
+    text: Annotated[
+        str | None, typer.Option("--text", metavar="TEXT", help="The new text; - reads it from stdin.")
+    ] = None,
+    clear: Annotated[
+        Words, typer.Option("--clear", metavar="FIELDS", help="Fields to empty: valid_to,expires_at")
+    ] = None,
 ) -> None:
     """Change a memory; its older version stays for --known-at and `history`."""
     changes: dict[str, Any] = fields.given()
@@ -73,7 +83,7 @@ def update(
             raise InvalidInput(f"{name} is both given and cleared; do one of the two")
     if not changes:
         raise InvalidInput("nothing to change; give --text, a field, or --clear FIELD")
-    with reading(common, models) as memory:
+    with reading(common, embedder) as memory:
         record = memory.update(id, **changes)
     _show_record(record, "updated", common)
 
@@ -109,8 +119,8 @@ def forget(
 
 @command(app, panel=PANEL, example="recollect link ID1 ID2 --kind caused_by --weight 0.8")
 def link(
-    from_id: Id,
-    to_id: Id,
+    from_id: FromId,
+    to_id: ToId,
     common: Common,
     kind: EdgeKind = "related",
     weight: Annotated[float, typer.Option(help="How strong, 0 or more.")] = 1.0,
@@ -123,10 +133,10 @@ def link(
 
 @command(app, panel=PANEL, example="recollect unlink ID1 ID2 --kind caused_by")
 def unlink(
-    from_id: Id,
-    to_id: Id,
+    from_id: FromId,
+    to_id: ToId,
     common: Common,
-    kind: Annotated[str | None, typer.Option(help="Only links of this kind.")] = None,
+    kind: Annotated[str | None, typer.Option(metavar="NAME", help="Only links of this kind.")] = None,
 ) -> None:
     """Remove the links from one memory to another."""
     with reading(common) as memory:
