@@ -295,3 +295,69 @@ def test_metrics_count_requests_and_time_the_steps_of_searches(client: TestClien
     assert 'recollect_requests_total{method="POST",route="recall",status="200"} 1.0' in text
     assert 'recollect_search_step_seconds_count{step="retrieve"} 1.0' in text
     assert "secret" not in text
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "body", "says"),
+    [
+        ("POST", "/v1/recall", {"query": "x", "limt": 3}, "unknown field 'limt'; known: tags, kinds,"),
+        ("POST", "/v1/recall", {"query": "x", "limt": 3}, "Did you mean 'limit'?"),
+        ("POST", "/v1/memories", {"text": "x", "tag": "y"}, "Did you mean 'tags'?"),
+        ("POST", "/v1/memories/batch", {"memories": [{"text": "x"}, {"txt": "y"}]}, "memories.1: unknown field 'txt'"),
+        ("POST", "/v1/memories/batch", {"memories": [{"text": "x"}, {"txt": "y"}]}, "Did you mean 'text'?"),
+        ("PATCH", "/v1/memories/a", {"txt": "y"}, "unknown field 'txt'; known: text, essence,"),
+        ("GET", "/v1/count?tag=x", None, "Did you mean 'tags'?"),
+        ("GET", "/v1/tags?limit=3", None, "unknown field 'limit'; known: none."),
+    ],
+)
+def test_a_misspelt_field_is_named_with_the_ones_there_are(
+    client: TestClient, method: str, path: str, body: Any, says: str
+) -> None:
+    answer = client.request(method, path, json=body)
+    assert answer.status_code == 422
+    message = answer.json()["error"]["message"]
+    assert says in message
+    assert "Extra inputs" not in message
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "body"),
+    [
+        ("GET", "/v1/memories/absent", None),
+        ("GET", "/v1/memories/absent/history", None),
+        ("DELETE", "/v1/memories/absent", None),
+        ("PATCH", "/v1/memories/absent", {"text": "x"}),
+        ("POST", "/v1/links", {"from_id": "absent", "to_id": "b"}),
+        ("POST", "/v1/archive", {"ids": ["absent"]}),
+        ("POST", "/v1/contest", {"new_id": "absent", "old_id": "b"}),
+        ("POST", "/v1/judgements", {"query": "x", "id": "absent"}),
+        ("POST", "/v1/undo", {"batch": "absent"}),
+    ],
+)
+def test_what_is_not_there_is_told_without_a_command_line(
+    client: TestClient, method: str, path: str, body: Any
+) -> None:
+    answer = client.request(method, path, json=body)
+    assert answer.status_code == 404
+    assert "recollect " not in answer.json()["error"]["message"]
+    assert "--" not in answer.json()["error"]["message"]
+
+
+def test_a_bad_line_is_told_with_the_way_around_it(client: TestClient) -> None:
+    headers = {"content-type": "application/x-ndjson"}
+    answer = client.post("/v1/import", content=b'{"text": ""}\n', headers=headers)
+    assert answer.status_code == 422
+    assert "line 1: " in answer.json()["error"]["message"]
+    assert "with ?skip_bad=true" in answer.json()["error"]["message"]
+    assert client.post("/v1/import?skip_bad=true", content=b'{"text": ""}\n', headers=headers).status_code == 200
+
+
+def test_a_link_weighs_what_the_engine_takes(client: TestClient) -> None:
+    first, second = remember(client, "Oscar is a cat"), remember(client, "Rex is a dog")
+    heavy = client.post("/v1/links", json={"from_id": first, "to_id": second, "weight": 7.5})
+    assert (heavy.status_code, heavy.json()["weight"]) == (201, 7.5)
+    assert client.post("/v1/links", json={"from_id": first, "to_id": second, "weight": 0}).status_code == 201
+    for weight in (b"-0.1", b"1e999"):
+        body = b'{"from_id": "a", "to_id": "b", "weight": ' + weight + b"}"
+        refused = client.post("/v1/links", content=body, headers={"content-type": "application/json"})
+        assert refused.status_code == 422

@@ -20,7 +20,7 @@ from recollect.apps.http.entrance import PAGE_POLICY, cookie_name
 from recollect.apps.http.logins import Logins
 from recollect.apps.http.metrics import Metrics
 from recollect.apps.http.openapi import document
-from recollect.apps.http.refusals import Refused, invalid, printable, refusal
+from recollect.apps.http.refusals import Refused, invalid, printable, refusal, said
 from recollect.apps.http.route import Matched, Route, match
 from recollect.apps.http.routes import ROUTES
 from recollect.apps.http.spaces import Spaces
@@ -229,7 +229,7 @@ async def _read(request: Request, matched: Matched) -> asked.Asked:
     try:
         return route.asks.model_validate({**fields, **matched.fields}, strict=True if route.has_json_body else None)
     except ValidationError as error:
-        raise invalid(error) from None
+        raise invalid(error, route.asks, route.in_path) from None
 
 
 def _from_query(route: Route, query: list[tuple[str, str]]) -> dict[str, Any]:
@@ -278,7 +278,7 @@ def _imported(memory: Memory, file: IO[bytes], skip_bad: bool) -> dict[str, Any]
 
     report = import_lines(memory, (line.decode("utf-8", "surrogateescape") for line in file), skip_bad)
     bad = [{"line": one.line, "reason": printable(one.reason)} for one in report.bad]
-    return {**report.counts, "bad": bad, "warnings": [printable(warning) for warning in report.warnings]}
+    return {**report.counts, "bad": bad, "warnings": [printable(said(warning)) for warning in report.warnings]}
 
 
 def _file(name: str) -> Response:

@@ -225,7 +225,7 @@ class Link(Asked):
     from_id: Word
     to_id: Word
     kind: Annotated[str, Field(min_length=1, max_length=100)] = "related"
-    weight: Fraction = 1.0
+    weight: Annotated[float, Field(ge=0, allow_inf_nan=False)] = 1.0
     valid_from: Time | None = None
     valid_to: Time | None = None
 

@@ -1,12 +1,12 @@
 """Every way the server says no: a status, a reason a program can act on, and a sentence for people."""
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Collection, Mapping
 
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 from starlette.responses import JSONResponse, Response
 from typing_extensions import TypedDict
 
+from recollect.apps.given import problems, reworded
 from recollect.errors import (
     EmbeddingSpaceMismatch,
     InvalidInput,
@@ -64,28 +64,34 @@ _ANSWERS: tuple[tuple[type[RecollectError], int, str], ...] = (
 )
 
 
+# How a client of this server does what the engine's errors tell people at a command line to do.
+_WORDS = {
+    "`recollect list` shows the ids": "GET /v1/memories lists what there is",
+    "`recollect undo --list` shows what there is": "the answers of reflect and tidy name theirs",
+    "with --skip-bad": "with ?skip_bad=true",
+    "recollect embed --missing": "POST /v1/embed-missing",
+}
+
+
+def said(message: str) -> str:
+    """A message of the engine, in the words of this server."""
+    return reworded(message, _WORDS)
+
+
 def refusal(error: RecollectError) -> Refused:
     """How an error of the engine is answered."""
     for kind, status, reason in _ANSWERS:
         if isinstance(error, kind):
             headers = {"Retry-After": "1"} if status == 503 else {}
-            return Refused(status, reason, printable(str(error)), headers)
+            return Refused(status, reason, printable(said(str(error))), headers)
     return Refused(500, "store", "the store cannot answer; the server's log says why")
 
 
-def invalid(error: ValidationError) -> Refused:
-    """What is wrong with a request, field by field, without repeating its values."""
-    problems = [
-        _problem(problem) for problem in error.errors(include_url=False, include_input=False, include_context=False)
-    ]
-    return Refused(422, "invalid", printable("; ".join(problems)))
+def invalid(error: ValidationError, model: type[BaseModel], without: Collection[str] = ()) -> Refused:
+    """What is wrong with a request, field by field."""
+    return Refused(422, "invalid", printable("; ".join(problems(error, model, without))))
 
 
 def printable(text: str) -> str:
     """Text that UTF-8 can carry."""
     return text.encode("utf-8", "backslashreplace").decode()
-
-
-def _problem(problem: Mapping[str, Any]) -> str:
-    where = ".".join(str(part) for part in problem["loc"])
-    return f"{where}: {problem['msg']}" if where else str(problem["msg"])
