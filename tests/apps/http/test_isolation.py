@@ -180,6 +180,7 @@ def tool_arguments(other: Tenant) -> dict[str, dict[str, Any]]:
         "search_keywords": {"query": "zebra", "limit": 50},
         "search": {"query": "zebra"},
         "remember": {"text": "mine alone"},
+        "update": {"id": other.ids[0], "text": "taken over"},
         "forget": {"ids": list(other.ids)},
         "link": {"from_id": other.ids[0], "to_id": other.ids[1]},
         "fetch": {"id": other.ids[0]},

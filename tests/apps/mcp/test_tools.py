@@ -11,6 +11,7 @@ from mcp.shared.exceptions import MCPError
 
 from recollect.apps.mcp.server import build
 from recollect.apps.mcp.stdio import EVERYTHING, READING, OneMemory
+from recollect.clock import DAY
 from recollect.memory import Memory
 from recollect.selection import tokens
 
@@ -42,6 +43,7 @@ def test_the_surface_is_small_and_says_what_it_does(memory: Memory) -> None:
     assert hints == {
         "recall": (True, False),
         "remember": (False, False),
+        "update": (False, False),
         "forget": (False, True),
         "link": (False, False),
         "reflect": (False, False),
@@ -83,6 +85,53 @@ def test_recall_explains_when_asked(memory: Memory) -> None:
     expected = memory.recall("grey cat", limit=8)[0].why()
     assert found.structured_content["memories"][0]["why"] == expected
     assert expected in found.content[0].text
+
+
+def texts(memory: Memory, **arguments: Any) -> list[str]:
+    return [one["text"] for one in call(memory, "recall", arguments).structured_content["memories"]]
+
+
+def test_a_correction_keeps_what_was_known_before(memory: Memory) -> None:
+    record = memory.remember("Oscar is a black cat", tags=["pets"], source="diary")
+    memory.clock.advance(DAY)  # type: ignore[attr-defined]
+    answer = call(memory, "update", {"id": record.id, "text": "Oscar is a grey cat", "tags": ["pets", "oscar"]})
+    assert answer.structured_content == {"id": record.id, "changed": ["text", "tags"], "kept": True, "embedded": True}
+    assert "the version before is kept" in answer.content[0].text
+    now = memory.get(record.id)
+    assert (now.text, now.tags, now.source) == ("Oscar is a grey cat", ("pets", "oscar"), "diary")
+    assert texts(memory, query="Oscar the cat") == ["Oscar is a grey cat"]
+    assert texts(memory, query="Oscar the cat", known_at="2026-05-08T12:00:00Z") == ["Oscar is a black cat"]
+    assert [version.text for version in memory.history(record.id)] == ["Oscar is a black cat", "Oscar is a grey cat"]
+
+
+def test_a_fact_that_ended_is_found_as_of_its_time_and_among_everything(memory: Memory) -> None:
+    record = memory.remember("Caroline lives in Oslo", valid_from="2020-01-01")
+    call(memory, "update", {"id": record.id, "valid_to": "2024-06-01"})
+    assert texts(memory, query="where does Caroline live") == []
+    assert texts(memory, query="where does Caroline live", as_of="2023-01-01") == ["Caroline lives in Oslo"]
+    assert texts(memory, query="where does Caroline live", everything=True) == ["Caroline lives in Oslo"]
+    found = call(memory, "search_keywords", {"query": "Caroline", "as_of": "2023-01-01"}).structured_content
+    assert len(found["memories"]) == 1
+    call(memory, "update", {"id": record.id, "valid_to": ""})
+    assert texts(memory, query="where does Caroline live") == ["Caroline lives in Oslo"]
+
+
+def test_null_leaves_a_field_alone_and_importance_changes_in_place(memory: Memory) -> None:
+    record = memory.remember("Oscar is a cat", tags=["pets"])
+    arguments = {"id": record.id, "text": None, "tags": None, "valid_to": None, "importance": 0.9}
+    answer = call(memory, "update", arguments)
+    assert (answer.structured_content["changed"], answer.structured_content["kept"]) == (["importance"], False)
+    assert "kept" not in answer.content[0].text
+    now = memory.get(record.id)
+    assert (now.text, now.tags, now.importance) == ("Oscar is a cat", ("pets",), 0.9)
+    call(memory, "update", {"id": record.id, "tags": []})
+    assert memory.get(record.id).tags == ()
+
+
+def test_a_link_may_weigh_more_than_one(memory: Memory) -> None:
+    first, second = (record.id for record in memory.remember_many(["Oscar is a cat", "Rex is a dog"]))
+    linked = call(memory, "link", {"from_id": first, "to_id": second, "weight": 7.5})
+    assert linked.structured_content["link"]["weight"] == 7.5
 
 
 def test_what_does_not_fit_is_counted(memory: Memory) -> None:
@@ -132,13 +181,23 @@ def test_keywords_take_the_whole_syntax(memory: Memory) -> None:
     [
         ("recall", {}, "query: Field required"),
         ("recall", {"query": "x", "limit": 0}, "limit: Input should be greater than or equal to 1"),
-        ("recall", {"query": "x", "limt": 3}, "limt: Extra inputs are not permitted"),
+        ("recall", {"query": "x", "limt": 3}, "unknown field 'limt'; known: query, limit, tags,"),
+        ("recall", {"query": "x", "limt": 3}, "Did you mean 'limit'?"),
+        ("recall", {"query": "x", "as_of": "once"}, "not a time"),
         ("recall", {"query": "x", "recipe": "defualt"}, "Did you mean 'default'?"),
         ("recall", {"query": "x", "recipe": "/etc/recipe.toml"}, "unknown recipe"),
         ("recall", {"query": "x", "since": "yesterday-ish"}, "not a time"),
         ("remember", {"text": " "}, "text is empty"),
         ("remember", {"text": "x", "kind": "fcat"}, "unknown kind"),
+        ("remember", {"text": "x" * 200_001}, "text: String should have at most 200000 characters"),
+        ("update", {"id": "a", "text": "b"}, "there is no memory 'a'; recall and search find ids"),
+        ("update", {"id": "a"}, "nothing to change was given; say text, tags, valid_from, valid_to, importance"),
+        ("update", {"id": "a", "text": None}, "nothing to change was given"),
+        ("update", {"id": "a", "text": "x" * 200_001}, "text: String should have at most 200000 characters"),
+        ("update", {"id": "a", "importance": 2}, "importance: Input should be less than or equal to 1"),
         ("fetch", {"id": "absent\x1b[2J"}, "there is no memory"),
+        ("fetch", {"id": "absent"}, "recall and search find ids"),
+        ("link", {"from_id": "a", "to_id": "b", "weight": -1}, "weight: Input should be greater than or equal to 0"),
         ("forget", {"ids": []}, "at least 1 item"),
         ("link", {"from_id": "a", "to_id": "b"}, "there is no memory 'a'"),
     ],

@@ -13,6 +13,7 @@ from recollect.apps.wire_upkeep import ThemeShape, theme
 from recollect.clock import iso
 from recollect.model import Edge, Hit, Record
 from recollect.reflect.model import Reflected
+from recollect.stores.base import VERSIONED
 from recollect.trace import Recall
 
 TITLE_LENGTH = 80
@@ -48,6 +49,15 @@ class RememberedAnswer(TypedDict):
 
     id: str
     created_at: str
+    embedded: bool
+
+
+class UpdatedAnswer(TypedDict):
+    """What was changed; `kept` is whether the version before is kept, which it is unless importance alone was changed."""
+
+    id: str
+    changed: list[str]
+    kept: bool
     embedded: bool
 
 
@@ -137,6 +147,19 @@ def remembered(record: Record) -> Answer:
         "embedded": record.embedded,
     }
     return Answer(shown(structured), f"Remembered as {json.dumps(shown(record.id), ensure_ascii=False)}.")
+
+
+def updated(record: Record, changed: Sequence[str]) -> Answer:
+    """What `update` answers."""
+    structured: UpdatedAnswer = {
+        "id": record.id,
+        "changed": list(changed),
+        "kept": any(name in VERSIONED for name in changed),
+        "embedded": record.embedded,
+    }
+    tail = "; the version before is kept." if structured["kept"] else "."
+    name = json.dumps(shown(record.id), ensure_ascii=False)
+    return Answer(shown(structured), f"Changed {', '.join(changed)} of {name}{tail}")
 
 
 def forgotten(asked: Sequence[str], gone: Iterable[str]) -> Answer:

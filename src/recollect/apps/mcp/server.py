@@ -15,6 +15,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from recollect import __version__
 from recollect.apps import wire
+from recollect.apps.given import problems, reworded
 from recollect.apps.mcp.answers import uri
 from recollect.apps.mcp.brief import LEAST_TOKENS, MOST_TOKENS, USUAL_TOKENS, brief
 from recollect.apps.mcp.envelope import NOTICE, Quoted, provenance, quote, shown, visible
@@ -117,9 +118,9 @@ class _Desk:
                 context, tool.scope, lambda memory: tool.run(memory, asked, _client(context)), tool.searches
             )
         except ValidationError as error:
-            return _failed(reasons(error))
+            return _failed("\n".join(problems(error, tool.takes)))
         except RecollectError as error:
-            return _failed(str(error))
+            return _failed(_said(error))
         return types.CallToolResult(
             content=[types.TextContent(type="text", text=answer.text)], structured_content=answer.structured
         )
@@ -158,7 +159,7 @@ class _Desk:
         try:
             text = await self._with_memory(context, "read", lambda memory: brief(memory, topic, budget), searches=True)
         except RecollectError as error:
-            raise MCPError(types.INVALID_PARAMS, visible(str(error))) from None
+            raise MCPError(types.INVALID_PARAMS, visible(_said(error))) from None
         message = types.PromptMessage(role="user", content=types.TextContent(type="text", text=text))
         return types.GetPromptResult(description=BRIEF.description, messages=[message])
 
@@ -166,7 +167,7 @@ class _Desk:
         try:
             return await self._with_memory(context, "read", work)
         except RecollectError as error:
-            raise MCPError(types.INVALID_PARAMS, visible(str(error)), {"uri": address}) from None
+            raise MCPError(types.INVALID_PARAMS, visible(_said(error)), {"uri": address}) from None
 
     async def _with_memory(
         self, context: Context, scope: str, work: Callable[[Memory], T], searches: bool = False
@@ -212,12 +213,12 @@ BRIEF = types.Prompt(
 )
 
 
-def reasons(error: ValidationError) -> str:
-    """What is wrong with arguments, one a line, without the values."""
-    return "\n".join(
-        f"{'.'.join(str(part) for part in problem['loc']) or 'arguments'}: {problem['msg']}"
-        for problem in error.errors()
-    )
+# How an agent does what the engine's errors tell people at a command line to do.
+_WORDS = {"`recollect list` shows the ids": "recall and search find ids"}
+
+
+def _said(error: RecollectError) -> str:
+    return reworded(str(error), _WORDS)
 
 
 def _text_only(arguments: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -11,6 +11,7 @@ from recollect.apps.given import TEXT_LIMIT
 from recollect.apps.mcp import answers
 from recollect.apps.mcp.answers import Answer
 from recollect.cookbook import named
+from recollect.errors import InvalidInput
 from recollect.memory import Memory
 from recollect.model import KINDS
 
@@ -23,6 +24,9 @@ class Arguments(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
 
+_WHERE = {"tags", "kinds", "threads", "since", "until", "as_of", "known_at", "everything"}
+
+
 class Narrowed(Arguments):
     """A search and what narrows it."""
 
@@ -33,10 +37,15 @@ class Narrowed(Arguments):
     threads: list[str] = Field([], description="Only memories of these threads (conversations).")
     since: str | None = Field(None, description="Only memories dated at or after this ISO 8601 time.")
     until: str | None = Field(None, description="Only memories dated before this ISO 8601 time.")
+    as_of: str | None = Field(None, description="What was true at this ISO 8601 time, instead of now.")
+    known_at: str | None = Field(
+        None, description="What was remembered at this ISO 8601 time, before later corrections."
+    )
+    everything: bool = Field(False, description="Also memories that are no longer true, expired or archived.")
 
     def where(self) -> dict[str, Any]:
         """The filter, as the engine takes it."""
-        given = self.model_dump(include={"tags", "kinds", "threads", "since", "until"})
+        given = self.model_dump(include=_WHERE)
         return {name: value for name, value in given.items() if value}
 
 
@@ -69,6 +78,32 @@ class RememberArguments(Arguments):
     metadata: dict[str, Any] = Field({}, description="Anything else, as a JSON object.")
 
 
+class UpdateArguments(Arguments):
+    """Arguments of `update`."""
+
+    id: str = Field(description="The id of the memory to change.")
+    text: str | None = Field(
+        None, max_length=TEXT_LIMIT, description="The text as it should read; unchanged if left out."
+    )
+    tags: list[str] | None = Field(
+        None, description="All the tags it should carry; [] for none, unchanged if left out."
+    )
+    valid_from: str | None = Field(None, description="When it happened or began to be true, ISO 8601.")
+    valid_to: str | None = Field(
+        None, description="When it stopped being true, ISO 8601; an empty text for: it still is."
+    )
+    importance: float | None = Field(None, ge=0, le=1, description="0 (trivial) to 1 (vital).")
+
+    def changes(self) -> dict[str, Any]:
+        """What is to be different; models write null for what they leave alone."""
+        given = self.model_dump(exclude={"id"}, exclude_none=True)
+        if not given:
+            raise InvalidInput(
+                f"nothing to change was given; say {', '.join(name for name in type(self).model_fields if name != 'id')}"
+            )
+        return {name: None if name == "valid_to" and value == "" else value for name, value in given.items()}
+
+
 class ForgetArguments(Arguments):
     """Arguments of `forget`."""
 
@@ -81,7 +116,7 @@ class LinkArguments(Arguments):
     from_id: str = Field(description="The memory the link starts from.")
     to_id: str = Field(description="The memory it leads to.")
     kind: str = Field("related", max_length=100, description="What the link means: related, causes, contradicts, …")
-    weight: float = Field(1.0, ge=0, le=1, description="How strong the link is.")
+    weight: float = Field(1.0, ge=0, allow_inf_nan=False, description="How strong the link is: 0 or more, usually 1.")
 
 
 class ReflectArguments(Arguments):
@@ -139,6 +174,11 @@ def remember(memory: Memory, asked: RememberArguments, client: str) -> Answer:
     return answers.remembered(memory.remember(asked.text, **fields))
 
 
+def update(memory: Memory, asked: UpdateArguments, client: str) -> Answer:
+    changes = asked.changes()
+    return answers.updated(memory.update(asked.id, **changes), list(changes))
+
+
 def forget(memory: Memory, asked: ForgetArguments, client: str) -> Answer:
     return answers.forgotten(asked.ids, memory.forget(*asked.ids))
 
@@ -185,10 +225,21 @@ TOOLS: dict[str, Tool] = {
             idempotent=False,
         ),
         Tool(
+            name="update",
+            title="Correct a memory",
+            about="Changes a memory: its text, tags, times or importance. The text, tags and times it had are kept, and recall "
+            "with known_at still finds them. For a fact that has ended, set valid_to and remember the new fact.",
+            scope="write",
+            takes=UpdateArguments,
+            gives=answers.UpdatedAnswer,
+            run=update,
+            idempotent=False,
+        ),
+        Tool(
             name="forget",
             title="Forget memories",
             about="Removes memories for good, with everything derived from them. Only for what the user wants gone; "
-            "a fact that has changed is better remembered anew.",
+            "a mistake or a fact that has changed is better corrected with update.",
             scope="delete",
             takes=ForgetArguments,
             gives=answers.ForgottenAnswer,
