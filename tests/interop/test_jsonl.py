@@ -3,6 +3,7 @@
 import json
 import tracemalloc
 from contextlib import contextmanager
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -71,7 +72,8 @@ def test_there_and_back_nothing_is_lost():
         cat, _ = told(one)
         report = import_lines(two, everything(one))
         assert everything(two) == everything(one)
-        assert report.counts == {"lines": 7, "memories": 2, "versions": 2, "links": 1, "judgements": 1, "known": 0}
+        counts = {"lines": 7, "memories": 2, "versions": 2, "links": 1, "judgements": 1}
+        assert report.counts == {**counts, "updated": 0, "known": 0, "differing": 0}
         assert two.history(cat) == one.history(cat)
         assert two.get(cat, known_at=START).text == "Oscar lives in Oslo"
 
@@ -95,7 +97,8 @@ def test_importing_twice_adds_nothing():
         report = import_lines(two, lines)
         assert everything(two) == before
         assert (report.memories, report.versions, report.judgements) == (0, 0, 0)
-        assert report.known == 5  # two memories, two versions, one judgement
+        assert report.known == 6  # two memories, two versions, one link, one judgement
+        assert report.warnings == ()
 
 
 def test_what_the_store_has_it_keeps():
@@ -111,7 +114,7 @@ def test_what_the_store_has_it_keeps():
         assert [judgement.grade for judgement in two.store.judgements()] == [0]
 
 
-def test_a_file_names_no_memory_it_lacks_whoever_writes_meanwhile(tmp_path):
+def test_a_file_is_of_one_moment_whoever_writes_meanwhile(tmp_path):
     """Another process links a memory of its own, and forgets one, while the file is being written."""
     with (
         recollect.open(tmp_path / "m.db", embedder=None, reranker=None) as one,
@@ -129,7 +132,138 @@ def test_a_file_names_no_memory_it_lacks_whoever_writes_meanwhile(tmp_path):
         written += lines
         report = import_lines(two, written)
         assert report.memories == 3
-        assert [(edge.from_id, edge.to_id) for edge in two.store.export_edges()] == [(a, b)]
+        assert [(edge.from_id, edge.to_id) for edge in two.store.export_edges()] == [(a, b), (b, c)]
+
+
+@pytest.mark.parametrize("meanwhile", ["update", "reembed"])
+def test_every_vector_in_a_file_is_that_of_its_text(tmp_path, meanwhile):
+    """What another process writes or embeds anew, while the file is being written, is not in it."""
+    path, toy = tmp_path / "m.db", ToyEmbedder(32)
+    with (
+        recollect.open(path, embedder=toy, reranker=None) as one,
+        recollect.open(path, embedder=toy if meanwhile == "update" else ToyEmbedder(16), reranker=None) as other,
+        opened(toy) as two,
+    ):
+        one.remember_many([f"note number {n}" for n in range(BATCH + 3)])
+        last = one.list(limit=1)[0]
+        lines = export_lines(one, vectors=True)
+        written = [next(lines) for _ in range(3)]
+        other.update(last.id, text="something else") if meanwhile == "update" else other.reembed()
+        written += lines
+        import_lines(two, written)
+        assert two.store.unembedded(9) == {}
+        records = {record.id: record for record in two.list(limit=BATCH + 3)}
+        for id, vector in two.store.vectors(list(records)).items():
+            assert np.allclose(vector, toy.embed_query(records[id].text))
+
+
+# -- a file beside a store that has some of it already
+
+
+def test_a_newer_version_follows_the_one_the_store_has():
+    with opened() as one, opened() as two:
+        cat = one.remember("Oscar lives in Oslo").id
+        import_lines(two, everything(one))
+        for place in ("Bergen", "Rome"):
+            one.clock.advance(DAY)
+            one.update(cat, text=f"Oscar lives in {place}")
+        report = import_lines(two, everything(one))
+        assert (report.updated, report.known, report.differing, report.warnings) == (2, 1, 0, ())
+        assert spans(two, cat) == spans(one, cat)
+        for day in (0, 1, 2):
+            known_at = one.history(cat)[day].recorded_at
+            assert (two.count(known_at=known_at), len(two.list(known_at=known_at))) == (1, 1)
+        assert import_lines(two, everything(one)).known == 3
+
+
+def test_a_line_that_differs_and_is_not_newer_is_told():
+    with opened() as one, opened() as two:
+        cat = one.remember("Oscar lives in Oslo", id="cat").id
+        two.clock.advance(DAY)
+        two.remember("Oscar lives in Rome", id="cat")
+        report = import_lines(two, everything(one))
+        assert (report.memories, report.known, report.differing) == (0, 0, 1)
+        assert "1 lines say something else than the store and are not newer, as those on cat" in report.warnings[0]
+        assert [version.text for version in two.history(cat)] == ["Oscar lives in Rome"]
+
+
+def test_an_older_file_says_nothing_new():
+    with opened() as memory:
+        cat = memory.remember("Oscar lives in Oslo").id
+        lines = everything(memory)
+        memory.clock.advance(DAY)
+        memory.update(cat, text="Oscar lives in Rome")
+        report = import_lines(memory, lines)
+        assert (report.known, report.updated, report.differing) == (1, 0, 0)
+        assert memory.get(cat).text == "Oscar lives in Rome"
+
+
+def test_two_lives_of_one_memory_are_never_known_at_once():
+    """Both stores changed it after they parted: what was known when stays as the store knew it."""
+    with opened() as one, opened() as two:
+        cat = one.remember("Oscar lives in Oslo").id
+        import_lines(two, everything(one))
+        one.clock.advance(DAY)
+        one.update(cat, text="Oscar lives in Bergen")
+        two.clock.advance(2 * DAY)
+        two.update(cat, text="Oscar lives in Rome")
+        one.clock.advance(2 * DAY)
+        one.update(cat, text="Oscar lives in Paris")
+        report = import_lines(two, everything(one))
+        assert (report.updated, report.known, report.differing) == (1, 1, 1)
+        assert [text for text, *_ in spans(two, cat)] == [f"Oscar lives in {p}" for p in ("Oslo", "Rome", "Paris")]
+        ends = [(version.recorded_at, version.retired_at) for version in two.history(cat)]
+        assert all(before[1] <= after[0] for before, after in pairwise(ends))
+
+
+def test_versions_that_were_replaced_at_once_come_back_too():
+    with opened() as one, opened() as two:
+        cat = one.remember("Oscar").id
+        for tag in ("a", "b", "a", "b", "c"):
+            one.update(cat, tags=[tag])
+        import_lines(two, everything(one))
+        assert spans(two, cat) == spans(one, cat)
+        assert len(two.history(cat)) == 6
+        assert import_lines(two, everything(one)).known == 6
+
+
+def test_a_link_the_store_has_is_kept():
+    with opened() as memory:
+        a, b = (memory.remember(text).id for text in ("one fish", "red fish"))
+        memory.link(a, b, weight=1.0)
+        lines = everything(memory)
+        memory.link(a, b, weight=0.2)
+        report = import_lines(memory, lines)
+        assert (report.links, report.differing) == (0, 1)
+        assert f"{a} → {b}" in report.warnings[0]
+        assert [edge.weight for edge in memory.store.export_edges()] == [0.2]
+
+
+def test_a_present_version_that_overlaps_its_own_past_is_refused():
+    past = '{"id": "x", "text": "a", "created_at": 5, "updated_at": 5, "recorded_at": 5, "retired_at": 9}'
+    with opened() as memory, pytest.raises(InvalidInput, match=r"line 2.*before an older version"):
+        import_lines(memory, [past, '{"id": "x", "text": "b", "recorded_at": 7}'])
+
+
+def test_upkeep_goes_on_where_it_was():
+    with opened() as one, opened() as two, opened() as three:
+        cat = one.remember("Oscar lives in Paris now").id
+        one.clock.advance(21 * DAY)
+        one.tidy(dry_run=False)
+        one.store.set_setting("reflect.raised", json.dumps({cat: "P2"}))
+        lines = everything(one)
+        two.clock.advance(21 * DAY)
+        import_lines(two, lines)
+        two.tidy(dry_run=False)
+        assert two.get(cat).confidence == one.get(cat).confidence
+        assert two.store.setting("reflect.raised") == one.store.setting("reflect.raised")
+        three.remember("somebody was here before")
+        import_lines(three, lines)
+        assert three.store.setting("reflect.raised") is None
+
+
+def spans(memory, id):
+    return [(v.text, v.tags, v.recorded_at, v.retired_at) for v in memory.history(id)]
 
 
 def test_the_vectors_come_back_bit_for_bit():
@@ -212,6 +346,8 @@ BAD = {
     "not UTF-8": '{"text": "caf\udce9"}',
     "unknown field": '{"text": "x", "author": "me"}',
     "unknown kind": '{"text": "x", "kind": "nonsense"}',
+    "a weight beyond all numbers": '{"type": "link", "from_id": "a", "to_id": "b", "weight": 1' + "0" * 400 + "}",
+    "settings that are no texts": '{"type": "header", "recollect": 1, "settings": {"tidy.decayed_until": 5}}',
     "unknown priority": '{"text": "x", "priority": "P9"}',
     "unknown type": '{"type": "memroy", "text": "x"}',
     "type is a list": '{"type": [], "text": "x"}',

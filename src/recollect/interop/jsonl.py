@@ -6,25 +6,29 @@ refused rather than dropped: what is yours belongs under `metadata`.
 """
 
 import hashlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import islice
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import apsw
 
 from recollect.drafts import canonical_json
 from recollect.errors import EmbeddingSpaceMismatch, InvalidInput, NotFound, sentence
 from recollect.interop.lines import Header, Value, header_line, judgement_line, link_line, memory_line, plain, read_line
-from recollect.model import Draft, Edge, Record
+from recollect.interop.merging import Verdict, content, verdict
+from recollect.lifecycle.corroboration import DECAYED_UNTIL
+from recollect.model import Draft, Edge, Filter, Record
+from recollect.reflect.promotion import RAISED
 from recollect.stores.base import EmbeddingSpace, Judgement
 
 if TYPE_CHECKING:
     from recollect.memory import Memory
 
-T = TypeVar("T")
 Progress = Callable[[int, int], None]
 BATCH = 500
+# What upkeep has noted of these memories: without it confidence would decay twice, and whom it raised would never be lowered.
+CARRIED = (DECAYED_UNTIL, RAISED)
+_NAMED = 3  # memories a warning names
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,21 +41,27 @@ class BadLine:
 
 @dataclass(frozen=True, slots=True)
 class ImportReport:
-    """What an import did; `known` are lines that say what the store had already, and kept as it was."""
+    """What an import did.
+
+    `updated` counts memories of which the file had a newer version, `known` the lines that say what the store had already, and
+    `differing` those that say something else and are not newer: there too the store kept what it had.
+    """
 
     lines: int = 0
     memories: int = 0
+    updated: int = 0
     versions: int = 0
     links: int = 0
     judgements: int = 0
     known: int = 0
+    differing: int = 0
     bad: tuple[BadLine, ...] = ()
     warnings: tuple[str, ...] = ()
 
     @property
     def counts(self) -> dict[str, int]:
         """The numbers alone."""
-        names = ("lines", "memories", "versions", "links", "judgements", "known")
+        names = ("lines", "memories", "updated", "versions", "links", "judgements", "known", "differing")
         return {name: getattr(self, name) for name in names}
 
     def plus(self, **more: int) -> "ImportReport":
@@ -60,28 +70,14 @@ class ImportReport:
 
 
 def export_lines(memory: "Memory", vectors: bool = False) -> Iterator[str]:
-    """Everything in a store, line by line, without line ends; `vectors` adds those of present memories."""
-    store = memory.store
-    space = store.embedding_space() if vectors else None
-    # Read before the memories, so that they name none that is younger than the file.
-    edges, judgements = list(store.export_edges()), store.judgements()
-    yield header_line(space)
-    for batch in _batches(store.export_records()):
-        found = store.vectors([one.id for one in batch if one.retired_at is None]) if space else {}
-        for record in batch:
-            yield memory_line(record, found.get(record.id) if record.retired_at is None else None)
-    for some in _batches(edges):
-        there = store.get(list({id: None for edge in some for id in (edge.from_id, edge.to_id)}))
-        yield from (link_line(edge) for edge in some if edge.from_id in there and edge.to_id in there)
-    for judged in _batches(judgements):
-        there = store.get(list({one.memory_id: None for one in judged}))
-        yield from (judgement_line(one) for one in judged if one.memory_id in there)
-
-
-def _batches(values: Iterable[T]) -> Iterator[list[T]]:
-    rest = iter(values)
-    while batch := list(islice(rest, BATCH)):
-        yield batch
+    """Everything in a store at one moment, line by line, without line ends; `vectors` adds those of present memories."""
+    with memory.store.snapshot(vectors) as found:
+        kept = {key: found.settings[key] for key in CARRIED if key in found.settings}
+        yield header_line(found.space if vectors else None, kept)
+        for record, vector in found.records:
+            yield memory_line(record, vector)
+        yield from map(link_line, found.edges)
+        yield from map(judgement_line, found.judgements)
 
 
 def import_lines(
@@ -89,15 +85,16 @@ def import_lines(
 ) -> ImportReport:
     """Reads lines in one transaction: a bad one is named and nothing is imported, or, with `skip_bad`, only it is left out.
 
-    What the store has already it keeps as it is, so importing twice adds nothing. Nothing is embedded here; `embed_missing` does.
+    What the store has already it keeps as it is, so importing twice adds nothing; a version that was recorded later than the
+    store's follows it. Nothing is embedded here; `embed_missing` does.
     """
-    importing = _Import(memory, skip_bad)
     with memory.store.transaction():
+        importing = _Import(memory, skip_bad)
         for number, line in enumerate(lines, 1):
             importing.take(number, line)
             if progress and number % BATCH == 0:
                 progress(number, 0)
-        importing.flush()
+        importing.finish()
     return importing.report
 
 
@@ -111,6 +108,11 @@ class _Import:
         self._skip_bad = skip_bad
         self._space: EmbeddingSpace | None = None
         self._judged: dict[tuple[str, str], int] | None = None
+        self._linked: dict[tuple[str, str, str], Edge] | None = None
+        self._was_empty = not self._store.list(Filter(now=self._now, everything=True), 1)
+        self._restored: set[str] = set()
+        self._settings: Mapping[str, str] = {}
+        self._differing: list[str] = []
         self._repeats = _Repeats()
         self._pending: list[tuple[int, Value]] = []
 
@@ -128,6 +130,7 @@ class _Import:
             return
         if isinstance(value, Header):
             self._space = value.space
+            self._settings = self._settings or value.settings
             return
         if self._pending and (type(self._pending[0][1]) is not type(value) or len(self._pending) >= BATCH):
             self.flush()
@@ -178,40 +181,131 @@ class _Import:
             f"vectors were left out: those of the file were made by {self._space.fingerprint}, "
             f"the store's by {live.fingerprint}; embed anew with: recollect embed --missing"
         )
-        if message not in self.report.warnings:
-            self.report = replace(self.report, warnings=(*self.report.warnings, message))
+        self._warn(message)
         return False
 
+    def finish(self) -> None:
+        """Writes what is left, and what upkeep noted, if the file is all there is."""
+        self.flush()
+        for key in CARRIED if self._was_empty else ():
+            if key in self._settings:
+                self._store.set_setting(key, self._settings[key])
+        if self._differing:
+            named = ", ".join(dict.fromkeys(self._differing[:_NAMED]))
+            self._warn(
+                f"{len(self._differing)} lines say something else than the store and are not newer, as those on {named}; "
+                "what the store had was kept"
+            )
+
+    def _warn(self, message: str) -> None:
+        if message not in self.report.warnings:
+            self.report = replace(self.report, warnings=(*self.report.warnings, message))
+
     def _write(self, values: Sequence[Any]) -> None:
-        writers: dict[type, tuple[Callable[[Any], int], str]] = {
-            Draft: (self._add, "memories"),
-            Record: (self._store.restore_versions, "versions"),
-            Edge: (self._link, "links"),
-            Judgement: (self._judge, "judgements"),
+        writers: dict[type, Callable[[Any], dict[str, int]]] = {
+            Draft: self._add,
+            Record: self._restore,
+            Edge: self._link,
+            Judgement: self._judge,
         }
-        write, name = writers[type(values[0])]
-        new = write(values)
-        self.report = self.report.plus(**{name: new, "known": len(values) - new})
+        # A batch that fails is written again line by line, so nothing of it may stay.
+        differing = len(self._differing)
+        try:
+            with self._store.transaction():
+                counts = writers[type(values[0])](values)
+        except BaseException:
+            del self._differing[differing:]
+            raise
+        self.report = self.report.plus(**counts)
 
-    def _add(self, drafts: Sequence[Draft]) -> int:
-        known = set(self._store.get([str(draft.id) for draft in drafts]))
-        new = {draft.id: draft for draft in reversed(drafts) if draft.id not in known}
+    def _add(self, drafts: Sequence[Draft]) -> dict[str, int]:
+        there = set(self._store.get([str(draft.id) for draft in drafts]))
+        new: dict[str, Draft] = {}
+        again: list[Draft] = []
+        for draft in drafts:
+            if draft.id in there or draft.id in new:
+                again.append(draft)
+            else:
+                new[str(draft.id)] = draft
+        for id, draft in new.items():
+            if id in self._restored:
+                self._check_order(draft)
         if new:
-            self._store.add(list(new.values())[::-1], self._now, self._space)
-        return len(new)
+            self._store.add(list(new.values()), self._now, self._space)
+        counts = self._merge(again, {})
+        return {**counts, "memories": len(new)}
 
-    def _link(self, edges: Sequence[Edge]) -> int:
-        self._store.link(edges, self._now)
-        return len(edges)
+    def _check_order(self, draft: Draft) -> None:
+        """A present version must follow the retired ones, which come first in a file."""
+        last = max((one.retired_at or 0 for one in self._store.history(str(draft.id))), default=None)
+        recorded = self._now if draft.recorded_at is None else draft.recorded_at
+        if last is not None and recorded < last:
+            raise InvalidInput(f"the memory {draft.id!r} was recorded before an older version of it was retired")
 
-    def _judge(self, judgements: Sequence[Judgement]) -> int:
+    def _restore(self, records: Sequence[Record]) -> dict[str, int]:
+        fresh: dict[str, list[Record]] = {}
+        counts = self._merge(records, fresh)
+        self._restored.update(fresh)
+        return {**counts, "versions": self._store.restore_versions([one for its in fresh.values() for one in its])}
+
+    def _merge(self, versions: Sequence[Draft] | Sequence[Record], fresh: dict[str, list[Record]]) -> dict[str, int]:
+        """Weighs each version against what the store has; those that belong among its past are gathered in `fresh`."""
+        counts = {"updated": 0, "known": 0, "differing": 0}
+        for version in versions:
+            id = str(version.id)
+            found = self._store.history(id)
+            # What is gathered only counts where it would overlap: the same one twice is two.
+            weighed = verdict(version, found)
+            if weighed is Verdict.NEW and verdict(version, fresh.get(id, ())) is Verdict.DIFFERING:
+                weighed = Verdict.DIFFERING
+            if weighed is Verdict.NEW and isinstance(version, Record):
+                fresh.setdefault(id, []).append(version)
+            elif weighed is Verdict.NEWER:
+                self._update(version)
+                counts["updated"] += 1
+            elif weighed is Verdict.DIFFERING:
+                self._differing.append(id)
+                counts["differing"] += 1
+            else:
+                counts["known"] += 1
+        return counts
+
+    def _update(self, version: Draft | Record) -> None:
+        vector = version.vector if isinstance(version, Draft) else None
+        space = None if vector is None else self._space
+        self._store.update(str(version.id), content(version), version.recorded_at or self._now, vector, space)
+
+    def _link(self, edges: Sequence[Edge]) -> dict[str, int]:
+        """What the store says of a link holds."""
+        if self._linked is None:
+            self._linked = {_ends(edge): edge for edge in self._store.export_edges()}
+        new: dict[tuple[str, str, str], Edge] = {}
+        differing = 0
+        for edge in edges:
+            known = self._linked.get(_ends(edge)) or new.setdefault(_ends(edge), edge)
+            if _said(known) != _said(edge):
+                self._differing.append(f"{edge.from_id} → {edge.to_id}")
+                differing += 1
+        self._store.link(list(new.values()), self._now)
+        self._linked |= new
+        return {"links": len(new), "known": len(edges) - len(new) - differing, "differing": differing}
+
+    def _judge(self, judgements: Sequence[Judgement]) -> dict[str, int]:
         """The later word on a query and a memory holds."""
         if self._judged is None:
             self._judged = {(one.query, one.memory_id): one.judged_at for one in self._store.judgements()}
         judged = self._judged
         new = [one for one in judgements if one.judged_at > judged.get((one.query, one.memory_id), one.judged_at - 1)]
         self._store.judge(new)
-        return len(new)
+        return {"judgements": len(new), "known": len(judgements) - len(new)}
+
+
+def _ends(edge: Edge) -> tuple[str, str, str]:
+    return edge.from_id, edge.to_id, edge.kind
+
+
+def _said(edge: Edge) -> tuple[float, int | None, int | None]:
+    return edge.weight, edge.valid_from, edge.valid_to
 
 
 class _Repeats:

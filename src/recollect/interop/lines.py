@@ -4,7 +4,7 @@ import base64
 import binascii
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 import numpy as np
@@ -29,9 +29,10 @@ _MEMORY = tuple(one.name for one in fields(Record))
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """The first line of a file of ours; `space` is that of the vectors in it, if it has any."""
+    """The first line of a file of ours: the space of the vectors in it, if it has any, and what upkeep notes for itself."""
 
     space: EmbeddingSpace | None
+    settings: Mapping[str, str] = field(default_factory=dict)
 
 
 Value = Header | Draft | Record | Edge | Judgement
@@ -41,10 +42,11 @@ Value = Header | Draft | Record | Edge | Judgement
 # -- out -------------------------------------------------------------------------------------------------------------------------
 
 
-def header_line(space: EmbeddingSpace | None) -> str:
+def header_line(space: EmbeddingSpace | None, settings: Mapping[str, str] | None = None) -> str:
     """The line that begins a file."""
     embedding = None if space is None else {"fingerprint": space.fingerprint, "dimensions": space.dimensions}
-    return _line({"type": "header", "recollect": FORMAT, "embedding": embedding})
+    header = {"type": "header", "recollect": FORMAT, "embedding": embedding}
+    return _line({**header, "settings": settings} if settings else header)
 
 
 def memory_line(record: Record, vector: Vector | None = None) -> str:
@@ -121,10 +123,12 @@ def _header(data: Mapping[str, Any]) -> Header:
     written = data.get("recollect")
     if not isinstance(written, int) or written > FORMAT:
         raise InvalidInput(f"the file has format {written!r:.80}, this Recollect reads up to {FORMAT}; upgrade it")
-    embedding = data.get("embedding")
+    embedding, settings = data.get("embedding"), data.get("settings") or {}
+    if not isinstance(settings, Mapping) or not all(isinstance(value, str) for value in settings.values()):
+        raise InvalidInput(f"the header's settings are texts by name, not {settings!r:.80}")
     if embedding is None:
-        return Header(None)
-    return Header(_built(EmbeddingSpace, embedding, required=("fingerprint", "dimensions")))
+        return Header(None, settings)
+    return Header(_built(EmbeddingSpace, embedding, required=("fingerprint", "dimensions")), settings)
 
 
 def _memory(data: dict[str, Any]) -> Draft | Record:
@@ -184,8 +188,13 @@ def _check_names(data: Mapping[str, Any], names: Sequence[str]) -> None:
 
 def _check_type(name: str, value: Any, kind: Any) -> None:
     wanted = int | float if kind is float else kind
-    if isinstance(value, bool) or not isinstance(value, wanted):
+    if isinstance(value, bool) or not isinstance(value, wanted) or not _in_range(value):
         raise InvalidInput(f"{name} cannot be {value!r:.80}")
+
+
+def _in_range(value: Any) -> bool:
+    """Whether a number is one that a store can hold."""
+    return not isinstance(value, int) or -(1 << 63) <= value < 1 << 63
 
 
 def _with_times(given: dict[str, Any]) -> dict[str, Any]:

@@ -61,6 +61,17 @@ class Problem:
     repairable: bool = True
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Snapshot:
+    """Everything in a store at one moment; `records` are read as they are asked for."""
+
+    space: EmbeddingSpace | None
+    records: Iterator[tuple[Record, Vector | None]]
+    edges: Sequence[Edge]
+    judgements: Sequence["Judgement"]
+    settings: Mapping[str, str]
+
+
 OWED = "forgotten text"  # the area of a problem that `scrub` solves
 
 
@@ -163,6 +174,10 @@ class Store(Protocol):
 
     def export_records(self) -> Iterator[Record]:
         """Every version of every memory, retired ones first, in order of recording."""
+        ...
+
+    def snapshot(self, vectors: bool = False) -> AbstractContextManager[Snapshot]:
+        """All there is, as of one moment, whoever writes meanwhile; `vectors` are those of present memories."""
         ...
 
     # -- links and tags

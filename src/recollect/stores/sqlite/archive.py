@@ -1,15 +1,19 @@
 """Versions going out to an export and coming back from one."""
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from typing import Any
 
 import apsw
+import numpy as np
 
 from recollect.drafts import validate
 from recollect.errors import InvalidInput
-from recollect.model import Draft, Record
-from recollect.stores.sqlite import counters, texts
-from recollect.stores.sqlite.rows import COLUMNS, listed, to_record
+from recollect.model import Draft, Record, Vector
+from recollect.stores.base import Snapshot
+from recollect.stores.sqlite import counters, generations, links, notes, texts
+from recollect.stores.sqlite.rows import COLUMNS, listed, select, to_record, to_row
 from recollect.stores.sqlite.writing import insert
 
 _DRAFTED = tuple(name for name in Draft.__dataclass_fields__ if name != "vector")
@@ -19,6 +23,31 @@ def everything(connection: apsw.Connection) -> Iterator[Record]:
     """Every version of every memory, retired ones first, in order of recording."""
     sql = f"SELECT {COLUMNS} FROM memories m ORDER BY m.retired_at IS NULL, m.recorded_at, m.seq"
     return (to_record(row) for row in connection.execute(sql))
+
+
+def snapshot(connection: apsw.Connection, vectors: bool) -> Snapshot:
+    """All there is in the connection's transaction."""
+    live = generations.generation(connection)
+    return Snapshot(
+        space=None if live is None else live.space,
+        records=_with_vectors(connection, live if vectors else None),
+        edges=links.everything(connection),
+        judgements=notes.judgements(connection),
+        settings=dict(connection.execute("SELECT key, value FROM settings ORDER BY key")),
+    )
+
+
+def _with_vectors(
+    connection: apsw.Connection, live: generations.Generation | None
+) -> Iterator[tuple[Record, Vector | None]]:
+    sql = f"SELECT m.seq, {COLUMNS} FROM memories m ORDER BY m.retired_at IS NULL, m.recorded_at, m.seq"
+    # Joined to the rows, the vectors would all have to be sorted with them.
+    of_one = "SELECT vector FROM vectors WHERE seq = ? AND generation = ?"
+    for row in connection.execute(sql):
+        record, stored = to_record(row[1:]), None
+        if live is not None and record.embedded and record.retired_at is None:
+            stored = connection.execute(of_one, (row[0], live.number)).get
+        yield record, None if stored is None else np.frombuffer(stored, dtype=generations.STORED)
 
 
 def restore(connection: apsw.Connection, records: Sequence[Record]) -> int:
@@ -43,14 +72,19 @@ def _checked(record: Record) -> Record:
 
 
 def _unknown(connection: apsw.Connection, records: Sequence[Record]) -> list[Record]:
-    """The versions not in the store yet; a version is known by its memory, its span and its text."""
-    sql = (
-        "SELECT m.id, m.recorded_at, m.retired_at, m.text FROM memories m "
-        "WHERE m.id IN (SELECT value FROM json_each(?)) AND m.retired_at IS NOT NULL"
+    """The versions not in the store yet; the same one twice is two, as when something was changed there and back at once."""
+    ids = sorted({record.id for record in records})
+    retired = select(
+        connection, "WHERE m.id IN (SELECT value FROM json_each(?)) AND m.retired_at IS NOT NULL", (listed(ids),)
     )
-    known = set(connection.execute(sql, (listed(sorted({record.id for record in records})),)))
-    return list({_key(record): record for record in records if _key(record) not in known}.values())
+    known = Counter(map(_key, retired))
+    new = []
+    for record in records:
+        known[_key(record)] -= 1
+        if known[_key(record)] < 0:
+            new.append(record)
+    return new
 
 
-def _key(record: Record) -> tuple[str, int, int | None, str]:
-    return record.id, record.recorded_at, record.retired_at, record.text
+def _key(record: Record) -> tuple[Any, ...]:
+    return to_row(replace(record, embedded=False))

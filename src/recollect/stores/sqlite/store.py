@@ -3,6 +3,7 @@
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
 
@@ -25,6 +26,7 @@ from recollect.stores.base import (
     Problems,
     Records,
     Scores,
+    Snapshot,
     StoreState,
 )
 from recollect.stores.sqlite import (
@@ -181,6 +183,16 @@ class SqliteStore:
                 return
             kept = [*found]
         yield from kept
+
+    @contextmanager
+    def snapshot(self, vectors: bool = False) -> Iterator[Snapshot]:
+        with self._connections.read() as connection:
+            found = archive.snapshot(connection, vectors)
+            if not self._connections.shared:
+                yield found
+                return
+            found = replace(found, records=iter(list(found.records)))
+        yield found
 
     # -- links and tags
 

@@ -103,6 +103,28 @@ class VersionLaws:
             store.restore_versions([exported[-1]])
         assert store.check() == []
 
+    def test_a_snapshot_holds_what_was_there_when_it_was_taken(self, store: Store) -> None:
+        first, second = put(store, "a cat", "a dog")
+        store.update(first.id, {"text": "a grey cat"}, NOW + 1, TOY.embed_query("a grey cat"), SPACE)
+        store.link([Edge(from_id=first.id, to_id=second.id)], NOW)
+        store.set_setting("key", "value")
+        with store.snapshot(vectors=True) as found:
+            store.forget([second.id])
+            records = list(found.records)
+        assert [(record.text, vector is None) for record, vector in records] == [
+            ("a cat", True),
+            ("a dog", False),
+            ("a grey cat", False),
+        ]
+        assert records[2][1] == pytest.approx(TOY.embed_query("a grey cat"))
+        assert [(edge.from_id, edge.to_id) for edge in found.edges] == [(first.id, second.id)]
+        assert (found.space, found.settings["key"], found.judgements) == (SPACE, "value", [])
+        with store.snapshot() as found:
+            assert [(record.text, vector) for record, vector in found.records] == [
+                ("a cat", None),
+                ("a grey cat", None),
+            ]
+
     def test_the_present_hides_what_is_closed_expired_or_archived(self, store: Store) -> None:
         put(store, "closed", valid_to=NOW)
         put(store, "expired", expires_at=NOW)
