@@ -11,6 +11,8 @@ from recollect.query.parse import Query
 from recollect.query.time import Anchor
 from recollect.stores.base import Store
 
+CROWD = 50  # so many memories of one time tell little apart, if most others are of that time too
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Dates:
@@ -32,7 +34,7 @@ class Dates:
         everything = spoken(query.filter)  # a reflection has no date of its own
         window = within(everything, anchor)
         near = store.dated(anchor.centre_us, window, self.limit)
-        if len(near) == self.limit and store.count(window) * 2 > store.count(everything):
+        if len(near) >= min(self.limit, CROWD) and store.count(window) * 2 > store.count(everything):
             return Run(self.name, skipped="most memories are of the time the query names")
         return Run(self.name, tuple(Scored(hit.id, hit.score / max(anchor.tolerance_us, 1)) for hit in near))
 
