@@ -278,6 +278,10 @@ class Store(Protocol):
 
     # -- judgements, journal, settings
     def judge(self, judgements: Sequence[Judgement]) -> None: ...
+    def unjudge(self, query: str, memory_id: str) -> bool:
+        """Takes a judgement back; whether there was one."""
+        ...
+
     def judgements(self) -> Judgements: ...
     def log(self, entries: Sequence[JournalEntry]) -> None:
         """Appends journal entries; their `id` is assigned here."""

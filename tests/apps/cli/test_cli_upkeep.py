@@ -27,6 +27,16 @@ def test_judgements_are_recorded_listed_and_carried(cli, tmp_path):
     assert [one["grade"] for one in cli.ok("judge", "list", "--json").lines] == [3, 0]
 
 
+def test_a_judgement_can_be_taken_back(cli):
+    cli.remember("Oscar is a cat", "--id", "cat")
+    cli.ok("judge", "record", "who is Oscar?", "cat")
+    assert cli.ok("judge", "remove", "who is Oscar?", "cat", "--json").json["removed"] is True
+    assert cli.ok("judge", "list", "--json").out == ""
+    again = cli("judge", "remove", "who is Oscar?", "cat")
+    assert (again.code, again.out) == (1, "")
+    assert "recollect judge list" in again.err
+
+
 @pytest.mark.parametrize(
     "line", ["{", '{"query": "q"}', '{"query": "q", "memory_id": "nobody", "grade": 1, "judged_at": "2026-01-01"}']
 )

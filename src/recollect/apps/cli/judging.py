@@ -10,7 +10,7 @@ from recollect.apps.cli.flat import command, epilog
 from recollect.apps.cli.opening import in_file, lines_of, reading
 from recollect.apps.cli.options import Common, Models
 from recollect.apps.cli.output import moment, show, show_json, show_lines, styled, table
-from recollect.errors import InvalidInput
+from recollect.errors import InvalidInput, NotFound
 
 if TYPE_CHECKING:
     from recollect.stores.base import Judgement
@@ -43,6 +43,24 @@ def record(
         show_json(wire.judgement(judged))
     else:
         show(styled("judged", "green") + styled(f" {id}: grade {judged.grade}"))
+
+
+@command(app, example='recollect judge remove "what is Caroline\'s pet called?" ID')
+def remove(
+    question: Annotated[str, typer.Argument(help="The question, as `recollect judge list` shows it.")],
+    id: Annotated[str, typer.Argument(help="The memory's id.")],
+    common: Common,
+) -> None:
+    """Take a judgement back, as if it had never been given."""
+    with reading(common, _NO_MODEL) as memory:
+        if not memory.store.unjudge(question, id):
+            raise NotFound(
+                f"nobody judged {id!r} as an answer to {question!r}; `recollect judge list` shows what was judged"
+            )
+    if common.json:
+        show_json({"query": question, "memory_id": id, "removed": True})
+    else:
+        show(styled("removed", "green") + styled(f" the judgement of {id}"))
 
 
 @command(app, "list", example="recollect judge list --json")

@@ -23,6 +23,11 @@ def judge(connection: apsw.Connection, judgements: Sequence[Judgement]) -> None:
     connection.executemany(sql, ((j.query, j.memory_id, j.grade, j.judged_at) for j in judgements))
 
 
+def unjudge(connection: apsw.Connection, query: str, memory_id: str) -> bool:
+    connection.execute("DELETE FROM judgements WHERE query = ? AND memory_id = ?", (query, memory_id))
+    return connection.changes() > 0
+
+
 def judgements(connection: apsw.Connection) -> list[Judgement]:
     sql = "SELECT query, memory_id, grade, judged_at FROM judgements ORDER BY query, memory_id"
     return [Judgement(*row) for row in connection.execute(sql)]

@@ -338,6 +338,10 @@ class SqliteStore:
         with self._connections.write() as connection:
             notes.judge(connection, judgements)
 
+    def unjudge(self, query: str, memory_id: str) -> bool:
+        with self._connections.write() as connection:
+            return notes.unjudge(connection, query, memory_id)
+
     def judgements(self) -> Judgements:
         with self._connections.read() as connection:
             return notes.judgements(connection)

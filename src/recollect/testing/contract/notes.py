@@ -20,6 +20,14 @@ class NoteLaws:
         store.judge([Judgement("q", a.id, 2, NOW + 1)])
         assert set(store.judgements()) == {Judgement("q", a.id, 2, NOW + 1), Judgement("q", b.id, 0, NOW)}
 
+    def test_a_judgement_can_be_taken_back(self, store: Store) -> None:
+        a, b = put(store, "a", "b")
+        store.judge([Judgement("q", a.id, 1, NOW), Judgement("q", b.id, 1, NOW), Judgement("other", a.id, 1, NOW)])
+        assert store.unjudge("q", a.id)
+        assert not store.unjudge("q", a.id)
+        assert not store.unjudge("q", "nobody")
+        assert set(store.judgements()) == {Judgement("q", b.id, 1, NOW), Judgement("other", a.id, 1, NOW)}
+
     def test_judgements_that_mean_nothing_are_refused(self, store: Store) -> None:
         a = put_one(store, "a")
         with pytest.raises(NotFound, match="nobody"):
