@@ -129,6 +129,7 @@ def test_what_a_file_has_wrong_exits_with_one(cli, tmp_path, monkeypatch):
         ["regress", "empty.jsonl", "empty.jsonl"],
         ["tune"],
         ["mcp", "install", "claude-code", "--write"],
+        ["token", "list", "--tokens", "not.toml"],
     ):
         ran = cli(*args)
         assert (ran.code, ran.out) == (1, ""), (args, ran.err)

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-from recollect.errors import InvalidInput, NotFound, did_you_mean
+from recollect.errors import InvalidFile, InvalidInput, NotFound, did_you_mean
 
 Scope = Literal["read", "write", "delete", "admin"]
 SCOPES: tuple[str, ...] = get_args(Scope)
@@ -125,7 +125,7 @@ class Tokens:
                 f"there are no tokens at {self.path}; start the server once on loopback to make one"
             ) from None
         if os.name == "posix" and status.st_mode & (stat.S_IRWXG | stat.S_IRWXO):
-            raise InvalidInput(f"{self.path} can be read by others; run: chmod 600 {self.path}")
+            raise InvalidFile(f"{self.path} can be read by others; run: chmod 600 {self.path}")
         if self._seen != (status.st_mtime_ns, status.st_ino):
             self._rows = _read(self.path)
             self._seen = (status.st_mtime_ns, status.st_ino)
@@ -184,7 +184,7 @@ def _read(path: Path) -> tuple[Row, ...]:
         data = tomllib.loads(path.read_text(encoding="utf-8"))
         return tuple(_row(item) for item in data["tokens"])
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, KeyError, TypeError) as error:
-        raise InvalidInput(f"{path} is not a file of tokens: {error}") from None
+        raise InvalidFile(f"{path} is not a file of tokens: {error}") from None
 
 
 def _row(item: dict[str, Any]) -> Row:
