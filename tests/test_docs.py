@@ -1,6 +1,7 @@
 """The README and docs/ are run: every Python block, every console block, and every command is documented."""
 
 import io
+import logging
 import os
 import re
 import shlex
@@ -46,7 +47,7 @@ def pages_with(language: str) -> list[object]:
 
 
 @pytest.fixture
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """An empty folder to run in, a store of its own, no model, and `recollect` on the path."""
     bin = tmp_path / "bin"
     bin.mkdir()
@@ -60,7 +61,8 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("RECOLLECT_STORE", str(tmp_path / "docs.db"))
     monkeypatch.setenv("RECOLLECT_EMBEDDER", "none")
     monkeypatch.chdir(tmp_path)
-    return tmp_path
+    yield tmp_path
+    logging.getLogger("recollect").setLevel(logging.NOTSET)  # each command sets it, and ends its process elsewhere
 
 
 @pytest.mark.parametrize("page", pages_with("python"))

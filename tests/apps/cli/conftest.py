@@ -2,9 +2,11 @@
 
 import io
 import json
+import logging
 import os
 import sys
 import warnings
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -64,7 +66,7 @@ class Cli:
 
 
 @pytest.fixture
-def cli(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Cli:
+def cli(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Iterator[Cli]:
     for name in [name for name in os.environ if name.startswith("RECOLLECT_")]:
         monkeypatch.delenv(name)
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
@@ -72,4 +74,5 @@ def cli(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.
     monkeypatch.setenv("RECOLLECT_STORE", str(tmp_path / "memory.db"))
     monkeypatch.setenv("RECOLLECT_EMBEDDER", "none")
     monkeypatch.chdir(tmp_path)
-    return Cli(tmp_path / "memory.db", capsys, monkeypatch)
+    yield Cli(tmp_path / "memory.db", capsys, monkeypatch)
+    logging.getLogger("recollect").setLevel(logging.NOTSET)  # each command sets it, and ends its process elsewhere
