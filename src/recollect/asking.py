@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, TypedDict
 
 from recollect.clock import Moment, to_us
+from recollect.drafts import check_fraction, check_metadata, check_tags
 from recollect.errors import InvalidInput, did_you_mean
 from recollect.model import KINDS, PRIORITIES, REFLECTION, TIERS, Draft, Filter, Vector
 
@@ -86,15 +87,17 @@ def filter_of(now: int, where: Mapping[str, Any]) -> Filter:
         if name in given:
             fields[name] = _listed(words(given[name], name), name)
     if "tags" in fields:
-        fields["tags"] = tuple(tag.strip().lower() for tag in fields["tags"])
+        fields["tags"] = check_tags(fields["tags"])
     for name in ("since", "until", "as_of", "known_at"):
         if name in given:
             fields[name] = to_us(given[name])
     if "metadata" in given:
-        fields["metadata"] = tuple(sorted(given["metadata"].items()))
+        fields["metadata"] = tuple(sorted(check_metadata(given["metadata"]).items()))
+    if "min_trust" in given:
+        fields["min_trust"] = check_fraction(given["min_trust"], "min_trust")
     if given.get("include_reflections") is False:
         fields["without_kinds"] = (REFLECTION,)
-    return Filter(**fields, **{name: given[name] for name in ("min_trust", "everything") if name in given})
+    return Filter(**fields, everything=given.get("everything", False))
 
 
 def _listed(given: tuple[str, ...], name: str) -> tuple[str, ...]:

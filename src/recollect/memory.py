@@ -14,7 +14,8 @@ from recollect.asking import TIMES, Fields, Where, check_claim, draft, filter_of
 from recollect.clock import Clock, Moment, system_clock, to_us
 from recollect.embedders.base import validate_vectors
 from recollect.embedding import Embedding
-from recollect.errors import InvalidInput, NotFound, RecollectError
+from recollect.errors import EmbeddingSpaceMismatch, InvalidInput, NotFound, RecollectError
+from recollect.inline import Inline
 from recollect.lifecycle.archive import archive, restore
 from recollect.lifecycle.auditing import AuditReport, audit
 from recollect.lifecycle.corroboration import contest
@@ -110,7 +111,11 @@ class Memory:
         filled, space, failure = self._embedding.fill(drafts)
         if failure is not None:
             self._warn(f"stored without vectors, found by keyword: {failure}")
-        records = remember(self.store, filled, space, self.clock())
+        try:
+            records = remember(self.store, filled, space, self.clock())
+        except EmbeddingSpaceMismatch as switched:  # the store was embedded anew while these were embedded
+            self._warn(f"stored without vectors, found by keyword: {switched}")
+            records = remember(self.store, drafts, None, self.clock())
         self._flush_if_possible()
         return records
 
@@ -129,6 +134,9 @@ class Memory:
             record = self.get(id)
             if standing:
                 self.store.amend({id: with_lifetime(record, standing, self.clock())}, self.clock())
+            if space is not None and self.store.embedding_space() not in (None, space):
+                vector = space = None
+                self._warn("the new text is stored without a vector: the store was embedded anew meanwhile")
             if versioned:
                 self.store.update(id, versioned, self.clock(), vector, space)
         return self.get(id)
@@ -268,7 +276,10 @@ class Memory:
 
     def embed_missing(self, progress: Progress | None = None) -> int:
         """Embeds memories that were stored without a vector; returns how many."""
-        return self._embedding.embed_missing(progress)
+        done = self._embedding.embed_missing(progress)
+        if done:
+            renew(self.store, self.clock())
+        return done
 
     def reembed(self, progress: Progress | None = None) -> int:
         """Embeds everything anew with the embedder in use, then switches to it atomically."""
@@ -330,7 +341,7 @@ class Memory:
         zone = now.tzinfo if isinstance(now, datetime) else None
         return Engine(
             store=self.store,
-            pool=self._pool,
+            pool=Inline() if self.store.in_transaction else self._pool,
             vocabulary=self._tags,
             embed=self._embedding.query if configured else None,
             embedder=self._embedding.fingerprint,

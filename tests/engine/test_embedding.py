@@ -36,6 +36,20 @@ class Salted(ToyEmbedder):
         return np.stack([self.embed_query(text) for text in texts])
 
 
+class Overtaken(Salted):
+    """While it works on a second text, the whole store is embedded anew by another model."""
+
+    def __init__(self, salt: str, other: SqliteStore) -> None:
+        super().__init__(salt)
+        self.other = other
+
+    def embed_passages(self, texts: Sequence[str]) -> Vector:
+        made = super().embed_passages(texts)
+        if "the second" in texts:
+            embedding(self.other, "B").reembed()
+        return made
+
+
 def embedding(store: SqliteStore, salt: str) -> Embedding:
     return Embedding(store, lambda: Salted(salt))
 
@@ -117,3 +131,36 @@ def test_texts_beside_a_given_vector_that_cannot_be_embedded_are_told() -> None:
             mine, other = memory.remember_many([{"text": "a cat", "vector": np.ones(4, dtype=np.float32)}, "a dog"])
         assert (mine.embedded, other.embedded) == (True, False)
         assert store.embedding_space() == EmbeddingSpace("given", 4)
+
+
+def test_what_was_embedded_before_the_switch_is_stored_without_its_vector(tmp_path: Path) -> None:
+    path = tmp_path / "memory.db"
+    with SqliteStore(path) as store, SqliteStore(path) as other:
+        memory = Memory(store, embedding=Embedding(store, lambda: Overtaken("A", other)))
+        memory.remember("the first")
+        with pytest.warns(RecollectWarning, match="stored without vectors.*toy-B"):
+            record = memory.remember("the second")
+        assert not record.embedded
+        assert [waiting.id for waiting in store.unembedded(9).values()] == [record.id]
+        assert store.embedding_space() == embedding(store, "B").space()
+
+
+def test_a_text_that_was_embedded_before_the_switch_is_changed_without_its_vector(tmp_path: Path) -> None:
+    path = tmp_path / "memory.db"
+    with SqliteStore(path) as store, SqliteStore(path) as other:
+        memory = Memory(store, embedding=Embedding(store, lambda: Overtaken("A", other)))
+        id = memory.remember("the first").id
+        with pytest.warns(RecollectWarning, match="embedded anew meanwhile"):
+            record = memory.update(id, text="the second")
+        assert (record.text, record.embedded) == ("the second", False)
+
+
+@pytest.mark.parametrize("name", [":memory:", "memory.db"])
+def test_a_recall_inside_a_transaction_sees_what_it_wrote(tmp_path: Path, name: str) -> None:
+    toy = ToyEmbedder(32)
+    with SqliteStore(name if name == ":memory:" else tmp_path / name) as store:
+        memory = Memory(store, embedding=Embedding(store, lambda: toy))
+        with store.transaction():
+            id = memory.remember("a grey cat").id
+            found = memory.recall("cat")
+            assert (found.ids, found.warnings) == ((id,), ())

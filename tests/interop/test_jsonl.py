@@ -494,3 +494,14 @@ def test_any_memories_survive_the_journey(given_memories):
         one.remember_many(given_memories)
         import_lines(two, everything(one))
         assert everything(two) == everything(one)
+
+
+def test_a_reflection_that_came_without_its_vector_gets_the_mean_of_its_members():
+    toy = ToyEmbedder(64)
+    with opened(toy) as one, opened(toy) as two:
+        for thing in ("sofa", "fish", "birds", "garden"):
+            one.remember(f"the small grey cat Oscar likes his {thing}")
+        (theme,) = one.reflect().created
+        import_lines(two, everything(one))
+        two.embed_missing()
+        assert np.allclose(two.store.vectors([theme])[theme], one.store.vectors([theme])[theme], atol=1e-6)

@@ -3,8 +3,10 @@
 from collections.abc import Iterator
 from pathlib import Path
 
+import apsw
 import pytest
 
+from recollect.errors import StoreDamaged
 from recollect.model import Draft, Filter
 from recollect.query.keywords import parse_keywords
 from recollect.stores.sqlite import SqliteStore, keywords
@@ -93,3 +95,25 @@ def test_mirrors_made_from_a_broken_index_are_made_anew(tmp_path: Path, monkeypa
         assert other.search_keywords(query, filter, 9) == []
         assert healer.repair() == []
         assert [hit.id for hit in other.search_keywords(query, filter, 9)] == [record.id]
+
+
+@pytest.mark.parametrize("table", ["fts", "fts_themes", "fts_history"])
+def test_a_full_text_index_that_is_gone_is_built_anew(tmp_path: Path, table: str) -> None:
+    path = tmp_path / "memory.db"
+    with SqliteStore(path) as store:
+        (record,) = store.add([Draft(text="a grey cat")], NOW)
+        store.update(record.id, {"text": "a black cat"}, NOW + 1)
+    connection = apsw.Connection(str(path))
+    connection.execute(f"DROP TABLE {table}")
+    connection.close()
+    with SqliteStore(path) as store:
+        with pytest.raises(StoreDamaged, match="recollect doctor --repair"):
+            store.update(record.id, {"text": "a white cat"}, NOW + 2)
+        if table == "fts":
+            with pytest.raises(StoreDamaged, match="recollect doctor --repair"):
+                store.frequencies(["cat"])
+            with pytest.raises(StoreDamaged, match="recollect doctor --repair"):
+                store.search_keywords(parse_keywords("cat"), Filter(now=NOW), 5)
+        assert [problem.message for problem in store.check()] == [f"the full-text index {table} is gone"]
+        assert store.repair() == []
+        assert [hit.id for hit in store.search_keywords(parse_keywords("black"), Filter(now=NOW), 5)] == [record.id]

@@ -120,6 +120,11 @@ class Store(Protocol):
         """Makes the writes inside one transaction: all or nothing."""
         ...
 
+    @property
+    def in_transaction(self) -> bool:
+        """Whether this thread is inside a transaction, whose writes no other thread sees yet."""
+        ...
+
     # -- memories
     def add(self, drafts: Sequence[Draft], now: int, space: EmbeddingSpace | None = None) -> Records:
         """Writes memories with full text, vectors and tags together; `space` names the model of the drafts' vectors."""

@@ -218,6 +218,10 @@ def _translated(path: str) -> Iterator[None]:
         raise StoreDamaged(
             f"{path} is damaged ({error}); it was left alone. Try: recollect doctor, or restore it from a copy"
         ) from error
+    except apsw.SQLError as error:
+        if "no such table" not in str(error) and "no such fts5 table" not in str(error):
+            raise
+        raise StoreDamaged(f"{path} lacks a part ({error}); try: recollect doctor --repair") from error
     except (apsw.ReadOnlyError, apsw.PermissionsError) as error:
         raise StoreReadOnly(f"{path} cannot be written ({error})") from error
     except (apsw.CantOpenError, apsw.FullError, apsw.IOError) as error:

@@ -31,7 +31,7 @@ def check(connection: apsw.Connection) -> list[Problem]:
     for examine in (_file, _rows, _full_text, _tags, _vectors, _orphans, _counters):
         try:
             problems += examine(connection)
-        except (apsw.CorruptError, apsw.NotADBError) as error:
+        except (apsw.CorruptError, apsw.NotADBError, apsw.SQLError) as error:
             problems.append(_damage(str(error)))
     return list(dict.fromkeys(problems))
 
@@ -67,7 +67,11 @@ _INDEXED = {
 
 
 def _full_text(connection: apsw.Connection) -> Iterator[Problem]:
+    there = set(_column(connection, "SELECT name FROM sqlite_schema WHERE type = 'table'"))
     for table, state in _INDEXED.items():
+        if table not in there:
+            yield Problem("full text", f"the full-text index {table} is gone")
+            continue
         indexed = ", ".join(f"f.{name}" for name in texts.COLUMNS)
         sql = (
             f"SELECT m.id, m.text, m.essence, m.tags, f.rowid, {indexed} "

@@ -8,7 +8,7 @@ from typing import Any
 
 import apsw
 
-from recollect.errors import InvalidInput, StoreDamaged
+from recollect.errors import InvalidInput
 from recollect.model import REFLECTION, Filter, Scored
 from recollect.query.keywords import KeywordQuery, segment
 from recollect.stores.sqlite.filters import clause
@@ -108,7 +108,7 @@ def first_accepted(query: KeywordQuery, run: Callable[[str], Any]) -> list[tuple
         return run(query.expression)  # type: ignore[no-any-return]
     except apsw.SQLError as refused:
         if "no such table" in str(refused):
-            raise StoreDamaged(f"the full-text index is gone ({refused}); try: recollect doctor --repair") from refused
+            raise
         if query.fallback is None:
             raise _unreadable(query.expression, refused) from refused
     try:

@@ -9,7 +9,7 @@ from typing import Any
 
 import apsw
 
-from recollect.drafts import validate
+from recollect.drafts import check_integer, validate
 from recollect.ids import Entropy, IdSource
 from recollect.model import SEQUENCE, Draft, Edge, Filter, Record, Vector
 from recollect.query.keywords import KeywordQuery
@@ -109,6 +109,10 @@ class SqliteStore:
         with self._connections.write():
             yield
 
+    @property
+    def in_transaction(self) -> bool:
+        return self._connections.in_transaction
+
     # -- memories
 
     def add(self, drafts: Sequence[Draft], now: int, space: EmbeddingSpace | None = None) -> Records:
@@ -160,7 +164,7 @@ class SqliteStore:
 
     def list(self, filter: Filter, limit: int, after: str | None = None) -> Records:
         with self._connections.read() as connection:
-            return reading.page(connection, filter, limit, after)
+            return reading.page(connection, filter, check_integer(limit, "limit"), after)
 
     def count(self, filter: Filter) -> int:
         with self._connections.read() as connection:
