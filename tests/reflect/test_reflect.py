@@ -452,7 +452,7 @@ class Silent:
 def test_a_language_model_that_fails_changes_nothing_but_the_warnings(store: SqliteStore, tmp_path: Path) -> None:
     fill(store)
     made = reflect(store, LATER, chat=Silent())
-    assert made.warnings == ("the theme has no sentence: nobody answers",)
+    assert made.warnings == ("the theme has no sentence: the language model failed with OSError: nobody answers",)
     assert snapshot(store) == expected(tmp_path)
 
 

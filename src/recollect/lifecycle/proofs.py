@@ -116,12 +116,16 @@ def scan(store: Store, evidence: Evidence) -> tuple[list[Scan], int]:
 
 
 def live_files(store: Store) -> list[Path]:
-    """The file of a store, its logs and whatever lies beside it under its name; none for a store on a server or in memory."""
+    """The file of a store, its logs and whatever lies beside it under its name; none for a store on a server or in memory.
+
+    Shared memory is left out: it holds numbers of pages and no text, and the locks of everyone who reads.
+    """
     path = getattr(store, "path", None)
     if path is None or not Path(path).is_file():
         return []
     file = Path(path)
-    return sorted(other for other in file.parent.iterdir() if other.name.startswith(file.name) and other.is_file())
+    beside = (other for other in file.parent.iterdir() if other.name.startswith(file.name) and other.is_file())
+    return sorted(other for other in beside if other.name != f"{file.name}-shm")
 
 
 def _needles(evidence: Evidence) -> tuple[set[bytes], int]:

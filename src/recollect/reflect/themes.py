@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from recollect.errors import RecollectError
-from recollect.llm import Chat
+from recollect.llm import Chat, Guarded
 from recollect.model import REFLECTION, Draft, Record, Vector
 from recollect.reflect.model import Consolidation, Theme
 from recollect.selection import canonical
@@ -67,8 +67,9 @@ def sentence(chat: Chat, records: Sequence[Record]) -> Sentence:
     """One sentence about a theme; it raises nothing, the keywords stand without it."""
     notes = [record.text[:_MOST_CHARACTERS] for record in records[:_MOST_SHOWN]]
     try:
-        answer = " ".join(chat.complete(_INSTRUCTION, json.dumps(notes, ensure_ascii=False), _MOST_TOKENS).split())
-    except (RecollectError, OSError, ValueError, TypeError) as problem:
+        told = Guarded(chat).complete(_INSTRUCTION, json.dumps(notes, ensure_ascii=False), _MOST_TOKENS)
+        answer = " ".join(told.split())
+    except RecollectError as problem:
         return Sentence(problem=f"the theme has no sentence: {problem}")
     return (
         Sentence(answer[:_LONGEST_SENTENCE])
