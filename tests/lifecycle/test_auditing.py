@@ -240,3 +240,16 @@ def test_the_command_line_tells_the_warnings_of_a_redaction_once(
         f"warning: redacted, but stored without vectors ({id}), found by keyword: "
         "this memory was opened without an embedder. Later: recollect embed --missing"
     )
+
+
+def test_redaction_keeps_closed_links_and_the_vector_of_a_text_that_held_nothing() -> None:
+    with living(embedder=None) as (memory, _):
+        vector = np.array([0.6, 0.8], dtype=np.float32)
+        one = memory.remember("Oscar is a grey cat", metadata={"key": "AKIAIOSFODNN7EXAMPLE"}, vector=vector).id
+        two = memory.remember("Caroline is a vet").id
+        memory.link(one, two, kind="owned by", valid_from="2020-01-01", valid_to="2021-01-01")
+        before = list(memory.store.export_edges())
+        assert memory.redact().warnings == ()
+        assert memory.store.vectors([one])[one].tolist() == vector.tolist()
+        assert list(memory.store.export_edges()) == before
+        assert "AKIA" not in str(memory.get(one).metadata)

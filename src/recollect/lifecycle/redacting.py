@@ -1,26 +1,24 @@
 """Redaction: secrets are taken out of every version of a memory, as if they had never been written.
 
 A memory that holds one is forgotten and written again without it, under its id, with its history, links and judgements, in one
-transaction; so no index keeps the secret. Its vector is made anew from the redacted text; where that fails it has none until
-someone embeds it, for the old one was made from the secret, and the warnings say so.
+transaction; so no index keeps the secret. Where its text held one, its vector is made anew from the redacted text; where that
+fails it has none until someone embeds it, for the old one was made from the secret, and the warnings say so.
 """
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from typing import Any
 
 from recollect.errors import RecollectError
 from recollect.lifecycle import journal
 from recollect.lifecycle.auditing import held_secrets
 from recollect.lifecycle.journal import Action
 from recollect.lifecycle.secrets import redacted, redacted_json
-from recollect.model import Draft, Edge, Filter, Record
+from recollect.model import Draft, Edge, Record
 from recollect.pipeline import members
 from recollect.reflect.rebuilding import derived_from, rebuild
 from recollect.stores.base import EmbeddingSpace, Judgement, Store
 
 Fill = Callable[[Sequence[Draft]], tuple[list[Draft], EmbeddingSpace | None, RecollectError | None]]
-_ALL = 1_000_000
 _MOST_NAMED = 5
 _OF_A_DRAFT = [field.name for field in fields(Draft) if field.name != "vector"]
 
@@ -40,7 +38,7 @@ def redact(store: Store, ids: Sequence[str] | None, now: int, fill: Fill) -> Red
         work = _look(store, ids)
         if not work.versions:
             return Redacted(())
-        drafts, space, failure = fill([_draft(versions[-1]) for versions in work.clean.values()])
+        drafts, space, failure = fill(_drafts(store, work))
         with store.transaction():
             # Embedding takes a while; what was changed meanwhile is looked at again.
             if all(store.history(id) == versions for id, versions in work.versions.items()):
@@ -69,7 +67,7 @@ def _look(store: Store, ids: Sequence[str] | None) -> _Work:
 def _rewrite(store: Store, work: _Work, drafts: Sequence[Draft], space: EmbeddingSpace | None, now: int) -> int:
     """How many reflections could not be written anew."""
     dirty = list(work.versions)
-    edges = _edges(store, dirty, now)
+    edges = _edges(store, dirty)
     derived = derived_from(store, dirty, now)
     gone = {record.id for record in derived}
     store.forget([*dirty, *gone])
@@ -110,11 +108,17 @@ def _clean(record: Record) -> Record:
     )
 
 
-def _draft(record: Record) -> Draft:
-    given: Mapping[str, Any] = {name: getattr(record, name) for name in _OF_A_DRAFT}
-    return Draft(**given)
+def _drafts(store: Store, work: _Work) -> list[Draft]:
+    """The present versions, clean; a text that held no secret keeps its vector."""
+    told = [id for id, versions in work.versions.items() if versions[-1].text == work.clean[id][-1].text]
+    vectors = store.vectors(told)
+    return [
+        Draft(**{name: getattr(versions[-1], name) for name in _OF_A_DRAFT}, vector=vectors.get(id))
+        for id, versions in work.clean.items()
+    ]
 
 
-def _edges(store: Store, ids: Sequence[str], now: int) -> list[Edge]:
-    around = store.edges(ids, Filter(now=now, everything=True), _ALL, sequence=False)
-    return list({(e.from_id, e.to_id, e.kind): e for its in around.values() for e in its}.values())
+def _edges(store: Store, ids: Sequence[str]) -> list[Edge]:
+    """Every link of these memories, closed and future ones too."""
+    mine = set(ids)
+    return [edge for edge in store.export_edges() if edge.from_id in mine or edge.to_id in mine]
