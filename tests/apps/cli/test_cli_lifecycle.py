@@ -25,6 +25,7 @@ def test_reflect_shows_the_themes_before_and_after(cli):
     assert "grey cat" in cli.ok("reflect", "--dry-run").out
     wet = cli.ok("reflect", "--json").json
     assert wet["created"] == dry["created"] == [dry["themes"][0]["id"]]
+    assert "(a theme of 4 memories)" in " ".join(cli.ok("list", "--kind", "reflection").out.split())
     again = cli.ok("reflect").out
     assert "0 new" in again
     cli.ok("undo", wet["batch"])

@@ -9,6 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from recollect.apps.cli.output import facts, moment, styled
+from recollect.apps.words import in_words
 from recollect.model import Hit
 from recollect.trace import Recall, WhyNot
 
@@ -29,7 +30,7 @@ def _hit(hit: Hit, explained: bool) -> RenderableType:
     grid.add_column(justify="right", style="bold cyan", width=3)
     grid.add_column(style="green", min_width=7, no_wrap=True)
     grid.add_column(overflow="fold")
-    grid.add_row(str(hit.rank), f"{hit.score:.4f}", styled(hit.text.strip(), "bold"))
+    grid.add_row(str(hit.rank), f"{hit.score:.4f}", styled(in_words(hit.record).strip(), "bold"))
     grid.add_row("", "", _beside(hit))
     return Group(grid, Padding(explanation(hit), (0, 0, 1, 5))) if explained else grid
 

@@ -88,11 +88,13 @@ def neighbours(
 
         show_lines(wire.edge(edge) for edge in edges)
         return
+    from recollect.apps.words import in_words
+
     rows = table("", "kind", "weight", "text", "id")
     for edge in edges:
         other = others[edge.other(id)]
         arrow = "→" if edge.from_id == id else "←"
-        rows.add_row(arrow, styled(edge.kind), f"{edge.weight:g}", styled(other.text), styled(other.id, "dim"))
+        rows.add_row(arrow, styled(edge.kind), f"{edge.weight:g}", styled(in_words(other)), styled(other.id, "dim"))
     show(rows)
 
 
@@ -130,8 +132,11 @@ def _fields(record: "Record") -> dict[str, Any]:
 
 
 def _table(records: "Sequence[Record]") -> "Table":
+    from recollect.apps.words import in_words
+
     rows = table("date", "text", "tags", "thread", "id")
     for record in records:
         tags, thread = styled(", ".join(record.tags), "magenta"), styled(record.thread or "", "cyan")
-        rows.add_row(styled(moment(record.date), "blue"), styled(record.text), tags, thread, styled(record.id, "dim"))
+        text = styled(in_words(record))
+        rows.add_row(styled(moment(record.date), "blue"), text, tags, thread, styled(record.id, "dim"))
     return rows

@@ -10,6 +10,7 @@ from typing_extensions import TypedDict
 from recollect.apps.mcp.envelope import NOTICE, Quoted, provenance, quote, shown, visible
 from recollect.apps.wire import EdgeShape
 from recollect.apps.wire_upkeep import ThemeShape, theme
+from recollect.apps.words import in_words
 from recollect.clock import iso
 from recollect.model import Edge, Hit, Record
 from recollect.reflect.model import Reflected
@@ -130,7 +131,7 @@ def found(recall: Recall, explain: bool) -> Answer:
         "left_out": left_out,
         "warnings": list(recall.warnings),
     }
-    quoted = [Quoted(hit.text, {**provenance(hit.record), "score": round(hit.score, 6)}) for hit in recall]
+    quoted = [Quoted(in_words(hit.record), {**provenance(hit.record), "score": round(hit.score, 6)}) for hit in recall]
     remarks = [f"{left_out} more did not fit into max_tokens."] if left_out else []
     explained = [f"Why memory {hit.rank}: {hit.why()}" for hit in recall] if explain else []
     text = "\n".join(

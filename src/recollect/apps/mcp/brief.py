@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from recollect.apps.mcp.envelope import Quoted, provenance, quote
+from recollect.apps.words import in_words
 from recollect.memory import Memory
 from recollect.model import Record
 from recollect.selection import tokens
@@ -20,7 +21,7 @@ def brief(memory: Memory, topic: str, max_tokens: int) -> str:
     """What is known about a topic or, without one, what always holds and what came last; never more than the budget."""
     quoted: list[Quoted] = []
     for record in _candidates(memory, topic):
-        longer = [*quoted, Quoted(record.text, provenance(record))]
+        longer = [*quoted, Quoted(in_words(record), provenance(record))]
         if tokens(_written(topic, longer)) <= max_tokens:
             quoted = longer
     return _written(topic, quoted)
