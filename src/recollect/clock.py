@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta, tzinfo
 
 from recollect.errors import InvalidInput
 
@@ -42,6 +42,13 @@ def to_us(moment: Moment) -> int:
     if moment.tzinfo is None:
         moment = moment.replace(tzinfo=UTC)
     return (moment - _EPOCH) // _MICROSECOND
+
+
+def zone_of(moment: Moment | None) -> tzinfo:
+    """The time zone a moment was given in, as an object or in its ISO 8601 text; UTC if it names none."""
+    if isinstance(moment, str):
+        moment = _parse(moment)
+    return (moment.tzinfo if isinstance(moment, datetime) else None) or UTC
 
 
 def _parse(text: str) -> datetime:

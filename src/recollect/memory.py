@@ -4,14 +4,13 @@ import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import suppress
-from datetime import UTC, datetime
 from functools import lru_cache
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self, Unpack
 
 from recollect.asking import TIMES, Fields, Where, check_claim, draft, filter_of, known_fields, words
-from recollect.clock import Clock, Moment, system_clock, to_us
+from recollect.clock import Clock, Moment, system_clock, to_us, zone_of
 from recollect.embedders.base import validate_vectors
 from recollect.embedding import Embedding
 from recollect.errors import EmbeddingSpaceMismatch, InvalidInput, NotFound, RecollectError
@@ -338,7 +337,6 @@ class Memory:
     def _engine(self, now: Moment | None = None) -> Engine:
         """What a search works with; days are those of the time zone in which `now` was given, else of UTC."""
         configured = self._embedding.configured
-        zone = now.tzinfo if isinstance(now, datetime) else None
         return Engine(
             store=self.store,
             pool=Inline() if self.store.in_transaction else self._pool,
@@ -347,7 +345,7 @@ class Memory:
             embedder=self._embedding.fingerprint,
             reranker=self._reranker,
             chat=self.chat,
-            zone=zone or UTC,
+            zone=zone_of(now),
             strict=self.strict,
         )
 

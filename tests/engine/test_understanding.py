@@ -175,3 +175,16 @@ def test_days_are_those_of_the_zone_in_which_now_was_given() -> None:
         assert there is not None
         assert here is not None
         assert here.centre_us - there.centre_us == 9 * 3600 * 1_000_000
+
+
+def test_a_zone_in_the_text_of_now_counts_like_one_in_an_object() -> None:
+    """Half past midnight at +10 is still yesterday in UTC: "today" is another day."""
+    moment = datetime(2026, 5, 8, 0, 30, tzinfo=timezone(timedelta(hours=10)))
+    with toy_memory() as asked:
+        asked.remember("fed the cat", created_at="2026-05-08T00:10:00+10:00")
+
+        def today(now: datetime | str) -> object:
+            return asked.recall("what happened today?", now=now).trace.query.anchor
+
+        assert today(moment) == today(moment.isoformat())
+        assert today(moment) != today(moment.astimezone(UTC))
