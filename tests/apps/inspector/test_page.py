@@ -131,7 +131,7 @@ class TestComparing:
     def test_lines_join_what_both_recipes_have(self, page: Page, inspected: Inspected) -> None:
         ask(page, RYE)
         page.get_by_role("link", name="Compare", exact=True).click()
-        page.get_by_label("Right recipe", exact=True).last.select_option("memini")
+        page.get_by_role("combobox", name="Right recipe", exact=True).select_option("memini")
         left = [hit["memory"]["id"] for hit in inspected.post("/v1/recall", query=RYE)["hits"]]
         right = [hit["memory"]["id"] for hit in inspected.post("/v1/recall", query=RYE, recipe="memini")["hits"]]
         both = [id for id in left if id in right]

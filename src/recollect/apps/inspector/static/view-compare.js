@@ -17,7 +17,7 @@ const OTHER = "keyword";
 export function create(root) {
   const latest = new api.Latest();
   const head = h("div.head");
-  const columns = [h("ol.column", { "aria-label": "Left recipe" }), h("ol.column", { "aria-label": "Right recipe" })];
+  const columns = [h("ol.column", { "aria-label": "Left hits" }), h("ol.column", { "aria-label": "Right hits" })];
   const lines = s("svg.lines", { "aria-hidden": "true" });
   const selects = h("div.versus");
   const board = h("div.board", null, columns[0], lines, columns[1]);
