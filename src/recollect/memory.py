@@ -200,9 +200,7 @@ class Memory:
         `reflection_boost` is a factor for reflections. With `counted=False` it is only a look: the hits do not count as used, so
         looking changes no later ranking.
         """
-        chosen = self._chosen(recipe, limit, max_tokens)
-        if reflection_boost is not None:
-            chosen = chosen.with_(signals={Reflection.name: {"boost": reflection_boost}})
+        chosen = self._chosen(recipe, limit, max_tokens, reflection_boost)
         moment = self.clock() if now is None else to_us(now)
         given = {"vector": self._checked(vector), "cycle": cycle}
         given = {name: value for name, value in given.items() if value is not None}
@@ -355,14 +353,15 @@ class Memory:
             self._vocabulary = (tags, Vocabulary.of(tags))
         return self._vocabulary[1]
 
-    def _chosen(self, recipe: str | Path | Recipe | None, limit: int | None, max_tokens: int | None) -> Recipe:
+    def _chosen(
+        self, recipe: str | Path | Recipe | None, limit: int | None, max_tokens: int | None, boost: float | None
+    ) -> Recipe:
         chosen = self.recipe if recipe is None else resolve(recipe)
-        asked = {name: value for name, value in (("limit", limit), ("max_tokens", max_tokens)) if value is not None}
-        if not asked:
+        asked = (limit, max_tokens, boost)
+        if asked == (None, None, None):
             return chosen
-        if all(type(value) is int for value in asked.values()):
-            return _narrowed(chosen, *asked.items())
-        return chosen.with_(selection=asked)
+        as_usual = all(type(value) in (int, float, type(None)) for value in asked)  # what is wrong may not be hashable
+        return (_changed if as_usual else _changed.__wrapped__)(chosen, *asked)
 
     def _checked(self, vector: Vector | None) -> Vector | None:
         if vector is None:
@@ -391,10 +390,12 @@ class Memory:
         warnings.warn(message, RecollectWarning, stacklevel=3)
 
 
-@lru_cache(maxsize=128)
-def _narrowed(recipe: Recipe, *selection: tuple[str, int]) -> Recipe:
-    """Building a recipe takes longer than half the steps of a search, and the same few limits are asked for again and again."""
-    return recipe.with_(selection=dict(selection))
+@lru_cache(maxsize=128, typed=True)
+def _changed(recipe: Recipe, limit: int | None, max_tokens: int | None, boost: float | None) -> Recipe:
+    """Building a recipe takes longer than half the steps of a search, and the same few changes are asked for again and again."""
+    selection = {name: value for name, value in (("limit", limit), ("max_tokens", max_tokens)) if value is not None}
+    signals = {} if boost is None else {Reflection.name: {"boost": boost}}
+    return recipe.with_(selection=selection, signals=signals)
 
 
 def _text_and_fields(item: str | Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:

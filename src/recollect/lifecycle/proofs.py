@@ -80,7 +80,7 @@ def search(store: Store, evidence: Evidence, now: int) -> Iterator[Search]:
     yield Search(
         "vector leg", len(vectors), sum(_among(store.search_vectors(v, anything, _DEEP), ids) for v in vectors)
     )
-    yield Search("dates leg", len(ids), len(store.recent(anything.only(sorted(ids)), len(ids))))
+    yield Search("dates leg", len(ids), len(store.dated(anything.now, anything.only(sorted(ids)), len(ids))))
     yield Search("graph leg", len(ids), len(store.edges(sorted(ids), anything, _ALL)))
     yield Search("links", 1, sum(edge.from_id in ids or edge.to_id in ids for edge in store.export_edges()))
     reflections = list(pages(store, replace(anything, kinds=(REFLECTION,))))
