@@ -9,6 +9,7 @@ import numpy as np
 from recollect.model import Draft
 from recollect.reflect import index, linking
 from recollect.reflect.model import Consolidation
+from recollect.reflect.observations import SEEN
 from recollect.reflect.run import reflect
 from recollect.stores.base import EmbeddingSpace, Store
 from recollect.stores.sqlite import SqliteStore
@@ -40,7 +41,7 @@ def snapshot(store: Store) -> Snapshot:
         for record in store.export_records()
         if record.kind == "reflection"
     }
-    return {"edges": edges, "reflections": reflections, "seen": store.setting(linking.SEEN)}
+    return {"edges": edges, "reflections": reflections, "seen": store.setting(SEEN)}
 
 
 def expected(folder: Path, count: int = 600, change: Callable[[Store], None] | None = None) -> Snapshot:

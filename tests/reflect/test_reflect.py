@@ -13,8 +13,8 @@ from recollect.lifecycle.forgetting import forget
 from recollect.lifecycle.undoing import undo
 from recollect.model import Draft, Edge, Filter
 from recollect.reflect import linking
-from recollect.reflect.linking import SEEN
 from recollect.reflect.model import Consolidation
+from recollect.reflect.observations import SEEN
 from recollect.reflect.run import reflect
 from recollect.stores.base import Store
 from recollect.stores.sqlite import SqliteStore

@@ -6,12 +6,18 @@ import random
 import signal
 import subprocess
 import sys
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 import reflect_fixtures
 from reflect_fixtures import NOW, expected, fill, snapshot
 
+from recollect.reflect.nearest import cosines
 from recollect.reflect.run import reflect
 from recollect.stores.sqlite import SqliteStore
 
@@ -91,3 +97,97 @@ def test_stopped_after_every_write_it_comes_to_the_same(tmp_path: Path, monkeypa
                     reflect(store, NOW * 2)
             reflect(store, NOW * 2)
             assert snapshot(store) == whole
+
+
+READS = ("setting", "export_edges", "list", "vectors")
+
+
+@pytest.mark.parametrize("far", [0.4, 0.7, 1.0])
+def test_overtaken_between_any_two_reads_it_comes_to_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, far: float
+) -> None:
+    """While this process looks at a store that is linked in part, another one gets farther: after the n-th read, for every n."""
+    from recollect.reflect import linking
+
+    monkeypatch.setattr(linking, "STEP", 64)
+    monkeypatch.setattr(linking, "BLOCK_ROWS", 64)
+    whole = expected(tmp_path, 900)
+    overtaken_at = []
+    for n in range(1, 12):
+        path = tmp_path / f"overtaken{n}.db"
+        with SqliteStore(path) as store, SqliteStore(path) as other:
+            fill(store, 900)
+            _get_on(store, 0.2)
+            reads = _Counted(lambda other=other: _get_on(other, far), n)
+            with monkeypatch.context() as patch:
+                for name in READS:
+                    patch.setattr(store, name, reads.after(getattr(store, name)))
+                patch.setattr(store, "transaction", reads.outside(store.transaction))
+                reflect(store, NOW * 2)
+            if reads.done >= n:
+                overtaken_at.append(n)
+            assert snapshot(store) == whole, n
+    assert overtaken_at[:6] == [1, 2, 3, 4, 5, 6]
+
+
+def test_a_second_link_beside_the_nearest_goes(tmp_path: Path) -> None:
+    """Earlier versions could leave one when two processes ran at once."""
+    whole = expected(tmp_path)
+    with SqliteStore(tmp_path / "double.db") as store:
+        ids = fill(store)
+        reflect(store, NOW * 2)
+        matrix = np.stack([store.vectors([id])[id] for id in ids])
+        edge = next(edge for edge in store.export_edges() if edge.kind == "nearest")
+        nearest = np.argsort(-matrix @ matrix[ids.index(edge.from_id)])[1:6]
+        weights = 0.5 * cosines(matrix, np.repeat(ids.index(edge.from_id), 5), nearest)
+        assert ids[nearest[0]] == edge.to_id
+        assert weights[0] == edge.weight
+        seconds = [replace(edge, to_id=ids[n], weight=float(w)) for n, w in zip(nearest, weights, strict=True)]
+        store.link(seconds[1:], NOW)
+        assert snapshot(store) != whole
+        reflect(store, NOW * 3)
+        assert snapshot(store) == whole
+
+
+def _get_on(store: SqliteStore, far: float) -> None:
+    """Links some part of all memories, then breaks off."""
+
+    class Stopped(Exception):
+        pass
+
+    def stop(done: int, total: int) -> None:
+        if 900 - total + done > far * 900:
+            raise Stopped
+
+    with contextlib.suppress(Stopped):
+        reflect(store, NOW * 2, progress=stop)
+
+
+class _Counted:
+    """Lets something happen once, after the n-th of all reads outside of transactions."""
+
+    def __init__(self, happens: Callable[[], object], n: int) -> None:
+        self._happens, self._n, self.done, self._inside = happens, n, 0, False
+
+    def outside(self, transaction: Callable[[], AbstractContextManager[None]]) -> Callable[[], Any]:
+        @contextlib.contextmanager
+        def marked() -> Iterator[None]:
+            with transaction():
+                self._inside = True
+                try:
+                    yield
+                finally:
+                    self._inside = False
+
+        return marked
+
+    def after(self, read: Callable[..., Any]) -> Callable[..., Any]:
+        def reading(*args: Any, **kwargs: Any) -> Any:
+            found = read(*args, **kwargs)
+            found = iter(list(found)) if isinstance(found, Iterator) else found
+            self.done += not self._inside
+            if self.done == self._n and not self._inside:
+                self._happens()
+            return found
+
+        return reading

@@ -19,11 +19,10 @@ from recollect.model import Edge
 from recollect.reflect import index
 from recollect.reflect.model import NEAREST, Consolidation
 from recollect.reflect.nearest import BLOCK_ROWS, Neighbourhood, Rows
-from recollect.reflect.observations import Observations
+from recollect.reflect.observations import SEEN, Observations
 from recollect.stores.base import Store
 
 Progress = Callable[[int, int], None]
-SEEN = "reflect.seen"
 STEP = 16 * BLOCK_ROWS  # memories compared between two commits
 INDEX_FROM = 100_000  # new memories at once; with fewer, comparing all pairs takes less processor time
 _INDEXED = f"all pairs were compared; an index, quicker from {INDEX_FROM:,} new memories on,"
@@ -63,7 +62,7 @@ class Linker:
         self._marks = _marks(seen)
         self._links = dict(seen.links)  # as the store holds them
         self._stray = list(seen.stray)
-        self._token = store.setting(SEEN)
+        self._token = seen.token
 
     def run(self, progress: Progress) -> Links:
         """Brings every observation's link up to date; raises Overtaken."""
@@ -138,10 +137,12 @@ class Linker:
         return Edge(from_id=ends[0], to_id=ends[1], kind=NEAREST, weight=weight, created_at=self._now)
 
     def _write(self, changed: Sequence[tuple[Edge | None, Edge | None]]) -> None:
-        for old in [*self._stray, *(old for old, _ in changed if old is not None)]:
+        replaced = [old for old, _ in changed if old is not None]
+        for old in [*self._stray, *replaced]:
             self._store.unlink(old.from_id, old.to_id, NEAREST)
-            self._links.pop(old.from_id, None)
         self._stray = []
+        for old in replaced:
+            del self._links[old.from_id]
         new = [edge for _, edge in changed if edge is not None]
         there = self._store.get(list({id for edge in new for id in (edge.from_id, edge.to_id)}))
         # What was forgotten since we looked is passed over; the next run sees that a link is missing.

@@ -13,6 +13,7 @@ from recollect.reflect.model import NEAREST
 from recollect.reflect.themes import identity
 from recollect.stores.base import Store
 
+SEEN = "reflect.seen"  # the setting that says which memories were compared
 CORROBORATES = "corroborates"  # the kind of the edge from a memory to the older one it repeats
 _PAGE = 5000
 
@@ -30,12 +31,17 @@ class Observations:
     matrix: Vector
     corroborations: Counter[str]
     links: Mapping[str, Edge]  # by the memory they start from
-    stray: tuple[Edge, ...]  # links of what is no observation any more
+    stray: tuple[Edge, ...]  # links of what is no observation any more, or beside a nearer one
     reflections: Mapping[str, Record]  # written by a consolidation, archived ones too
+    token: str | None  # what `reflect.seen` held before anything else was read: links are never older than it
 
 
 def observe(store: Store, now: int) -> Observations:
-    """Reads a store."""
+    """Reads a store.
+
+    Another process may write meanwhile. The token is read first, so that whoever writes by what was seen here finds another one.
+    """
+    token = store.setting(SEEN)
     nearest: list[Edge] = []
     repeated: list[Edge] = []
     for edge in store.export_edges():
@@ -49,15 +55,18 @@ def observe(store: Store, now: int) -> Observations:
     records = {id: record for id, record in speaking.items() if record.embedded}
     ids, matrix = _vectors(store, list(records))
     there = set(ids)
+    nearest.sort(key=lambda edge: edge.weight)  # of two links from one memory the nearer one stays
+    links = {edge.from_id: edge for edge in nearest if edge.from_id in there}
     return Observations(
         speaking=speaking,
         ids=ids,
         records=records,
         matrix=matrix,
         corroborations=Counter(edge.to_id for edge in repeated),
-        links={edge.from_id: edge for edge in nearest if edge.from_id in there},
-        stray=tuple(edge for edge in nearest if edge.from_id not in there),
+        links=links,
+        stray=tuple(edge for edge in nearest if links.get(edge.from_id) is not edge),
         reflections={r.id: r for r in pages(store, _reflections(now)) if r.id == identity(members(r))},
+        token=token,
     )
 
 

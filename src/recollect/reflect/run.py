@@ -9,9 +9,9 @@ from recollect.llm import Chat
 from recollect.model import Edge
 from recollect.pipeline import members
 from recollect.reflect import promotion, themes
-from recollect.reflect.linking import SEEN, Linker, Overtaken, Progress
+from recollect.reflect.linking import Linker, Overtaken, Progress
 from recollect.reflect.model import CONSOLIDATED, PUBLISHED, Consolidation, Reflected, Theme
-from recollect.reflect.observations import Observations, observe
+from recollect.reflect.observations import SEEN, Observations, observe
 from recollect.reflect.planning import Plan, plan, said
 from recollect.stores.base import JournalEntry, Store
 
