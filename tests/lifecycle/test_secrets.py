@@ -283,6 +283,7 @@ PIECES = (
         "@",
         "://a:",
     ),
+    *("my PIN", " door code", "passphrase", " for the gate", " 4711#", "4821", " nine lemon otter copper", "wi-fi pw"),
     *("hunter2!", HEX, LETTERS, f"ghp_{BODY}", "sk-", "eyJ", "4111 1111 1111 1111", "-----BEGIN PRIVATE KEY-----", PEM),
 )
 
@@ -318,6 +319,8 @@ def test_redacting_twice_is_redacting_once(text: str) -> None:
             "password is ",
             "_key",
         ),
+        *("pin ", "my pin for ", "4821 is my ", "change the password to ", "the code for the ", "passphrase lemon "),
+        *("lemon ", "recovery phrase ", "safe combination 1 2 ", "login: a / ", "code 12-"),
         *("x://a:", "x://a:b@", "Aa1", "bearer ", "token ", f"token {HEX} ", "key:a1", "authorization:basic "),
     ],
 )

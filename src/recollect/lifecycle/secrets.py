@@ -13,6 +13,9 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from recollect.lifecycle.secret_prose import TOLD
+from recollect.lifecycle.secret_shapes import Shape, has_digit, is_filled_in, is_given, is_told
+
 _MOST_SHOWN = 4
 
 
@@ -24,25 +27,6 @@ class Secret:
     start: int
     end: int
     hint: str
-
-
-@dataclass(frozen=True, slots=True)
-class Shape:
-    """What a kind of secret looks like; group `s` is the secret where the pattern holds more, `check` refuses look-alikes."""
-
-    what: str
-    pattern: re.Pattern[str]
-    check: Callable[[str], bool] | None = None
-    words: tuple[str, ...] = ()  # one of them is in any match, in some case: most texts are not worth the pattern
-
-    def spans(self, text: str, lowered: str) -> Iterator[tuple[int, int]]:
-        """Where the text holds one."""
-        if self.words and not any(word in lowered for word in self.words):
-            return
-        group: str | int = "s" if "s" in self.pattern.groupindex else 0
-        for match in self.pattern.finditer(text):
-            if self.check is None or self.check(match[group]):
-                yield match.span(group)
 
 
 def secrets(text: str) -> list[Secret]:
@@ -158,17 +142,13 @@ def _is_key(value: str) -> bool:
     return sum(map(str.isdigit, value)) >= 2 and any(_turns(part) >= 2 for part in re.split("[-_]", value))
 
 
-def _has_digit(value: str) -> bool:
-    return any(map(str.isdigit, value))
-
-
 def _is_bearer(value: str) -> bool:
-    return _has_digit(value) or "." in value.rstrip(".")
+    return has_digit(value) or "." in value.rstrip(".")
 
 
 def _holds_key(block: str) -> bool:
     """A line of a key, not just its heading in a sentence."""
-    return any(map(_has_digit, _KEY_LINE.findall(block)))
+    return any(map(has_digit, _KEY_LINE.findall(block)))
 
 
 def _is_card(number: str) -> bool:
@@ -180,37 +160,9 @@ def _is_card(number: str) -> bool:
 # -- what is called a secret
 
 
-def _is_filled_in(value: str) -> bool:
-    """Not a placeholder."""
-    bare = value.lower()
-    blank = len(set(bare)) < 2 or _PLACEHOLDERS.fullmatch(bare) or bare.startswith(_TEMPLATES)
-    return not blank and "[redacted" not in bare
-
-
-def _is_given(value: str) -> bool:
-    """A password somebody wrote down, not the code that fetches it."""
-    core = _CLOSING.split(value, maxsplit=1)[0]
-    return len(core) >= 4 and _is_filled_in(core) and not _REFERENCE.match(core)
-
-
-def _is_told(value: str) -> bool:
-    """The same in prose, where it must look made up: "the password is wrong", "the password is case-sensitive"."""
-    bare = value.strip("\"'`*.,!?()")
-    return _is_given(value) and _has_digit(bare) and any(map(str.isalpha, bare)) and not _reads_as_words(bare)
-
-
-def _reads_as_words(bare: str) -> bool:
-    """Joined words and measures (24-hour, sha256-hashed), or an address."""
-    parts = _JOINT.split(bare)
-    compound = len(parts) > 1 and any(part.isalpha() and len(part) > 2 for part in parts)
-    return "://" in bare or all(
-        _WORD_OR_MEASURE.fullmatch(part) or (compound and _NUMBERED_WORD.fullmatch(part)) for part in parts
-    )
-
-
 def _is_told_in_json(value: str) -> bool:
     """A field of that name; a sentence in it is what a form shows."""
-    return _is_filled_in(value) and (" " not in value or _has_digit(value))
+    return is_filled_in(value) and (" " not in value or has_digit(value))
 
 
 _ENOUGH_BITS = 3.5
@@ -227,26 +179,6 @@ _ISSUED = re.compile(
 )
 _CARD_LENGTHS = (19, 18, 17, 16, 15, 14)
 
-_JOINT = re.compile(r"[-–_/.:]")
-_WORD_OR_MEASURE = re.compile(
-    r"[^\W\d_]*|\d+(?:st|nd|rd|th|h|s|m|min|ms|px|kb|mb|gb|k|x|am|pm|bits?|chars?)?|\d{1,2}[a-z]+"
-    r"|(?:sha|md|aes|rsa|base|utf|oauth|argon|pbkdf|ipv|http|tls|v)\d+",
-    re.IGNORECASE,
-)
-_NUMBERED_WORD = re.compile(r"[a-z]+\d{1,3}", re.IGNORECASE)
-_TEMPLATES = ("<", "${", "$(", "{", "***", "...", "…", "%(", "your_", "your-", "your ")
-_PLACEHOLDERS = re.compile(
-    r"password|secret|token|none|null|true|false|changeme|example|required|optional|string|text|bytes|input|await|lambda"
-    r"|undefined|hidden|redacted|todo|passwd|user|username|value"
-)
-_CLOSING = re.compile(r"[)\]}]")  # of the call that a name stands in
-_REFERENCE = re.compile(
-    r"[(\[]|[A-Za-z_][\w.]*[(\[]"  # a call or a look-up
-    r"|(?:[A-Z_]+|[a-z]+(?:_[a-z]+)+)$"  # a constant, a variable
-    r"|[A-Za-z_]+(?:\.[A-Za-z_]+)+$"  # settings.password
-    r"|\$[A-Z_][A-Z0-9_]*$|%[A-Z_]+%$"  # $DB_PASSWORD
-    r"|(?:~|\.{0,2})/[\w./-]*$"  # /run/secrets/db
-)
 
 _EDGE = r"(?<![A-Za-z0-9_])"
 _END = r"(?![A-Za-z0-9_])"
@@ -308,13 +240,13 @@ SHAPES: tuple[Shape, ...] = (
     _dashed("JSON web token", r"eyJ[A-Za-z0-9_-]{8,}+\.eyJ[A-Za-z0-9_-]{8,}+\.[A-Za-z0-9_-]{8,}+"),
     _shape("AWS access key", _EDGE + r"(?:AKIA|ASIA|ABIA|ACCA)[A-Z2-7]{16}" + _END),
     _shape("GitHub token", _EDGE + r"(?:gh[pousr]_[A-Za-z0-9]{36,}+|github_pat_[A-Za-z0-9_]{36,}+)" + _END),
-    _dashed("GitLab token", r"gl(?:pat|dt|rt|cbt|ptt|ft|soat)-[A-Za-z0-9_-]{20,}+", _has_digit),
+    _dashed("GitLab token", r"gl(?:pat|dt|rt|cbt|ptt|ft|soat)-[A-Za-z0-9_-]{20,}+", has_digit),
     _dashed("Anthropic key", r"sk-ant-[A-Za-z0-9_-]{20,}+", _is_key),
     _dashed("OpenAI key", r"sk-[A-Za-z0-9_-]{20,}+", _is_key),
     _shape("Stripe key", _EDGE + r"(?:(?:sk|rk|pk)_(?:live|test)_[A-Za-z0-9]{16,}+|whsec_[A-Za-z0-9]{24,}+)" + _END),
     _dashed("Google API key", r"AIza[A-Za-z0-9_-]{35,}+"),
     _dashed("Google OAuth token", r"ya29\.[A-Za-z0-9_-]{20,}+"),
-    _dashed("Slack token", r"(?:xox[abeoprs]|xapp)-[A-Za-z0-9-]{10,}+", _has_digit),
+    _dashed("Slack token", r"(?:xox[abeoprs]|xapp)-[A-Za-z0-9-]{10,}+", has_digit),
     _shape("Slack webhook", r"https://hooks\.slack\.com/(?P<s>services/[A-Za-z0-9/]{20,}+)"),
     _shape("Hugging Face token", _EDGE + r"hf_[A-Za-z0-9]{30,}+" + _END),
     _shape("npm token", _EDGE + r"npm_[A-Za-z0-9]{36}" + _END),
@@ -323,14 +255,15 @@ SHAPES: tuple[Shape, ...] = (
     _shape("DigitalOcean token", _EDGE + r"do[opr]_v1_[a-f0-9]{64}" + _END),
     _shape("Telegram bot token", _EDGE + r"[0-9]{8,10}:[A-Za-z0-9_-]{35}" + _END),
     _shape(
-        "password in a URL", r"(?i:[a-z][a-z0-9+.-]{1,20})://[^\s/?#:@]{0,100}:(?P<s>[^\s/?#]{1,200})@", _is_filled_in
+        "password in a URL", r"(?i:[a-z][a-z0-9+.-]{1,20})://[^\s/?#:@]{0,100}:(?P<s>[^\s/?#]{1,200})@", is_filled_in
     ),
-    _called("password", rf"{_TELLING_OR_SECRET}{_ASSIGNED}{_QUOTED}", _is_filled_in),
-    _called("password", rf"{_TELLING_OR_SECRET}{_ASSIGNED}(?P<s>{_BARE})", _is_given),
+    _called("password", rf"{_TELLING_OR_SECRET}{_ASSIGNED}{_QUOTED}", is_filled_in),
+    _called("password", rf"{_TELLING_OR_SECRET}{_ASSIGNED}(?P<s>{_BARE})", is_given),
     _called("password", rf"{_TELLING_OR_SECRET}{_QUOTE}\s{{0,3}}:\s{{0,3}}{_QUOTED}", _is_told_in_json),
-    _called("password", rf"(?:{_TELLING_OR_SECRET}{_COLON}|{_TELLING_NAME}{_IS}){_VALUE}", _is_told),
+    _called("password", rf"(?:{_TELLING_OR_SECRET}{_COLON}|{_TELLING_NAME}{_IS}){_VALUE}(?!['’]\w)", is_told),
     _shape("password", r"(?i:\bauthorization[\"']?\s{0,3}:\s{0,3}[\"']?basic)\s{1,3}(?P<s>[A-Za-z0-9+/]{8,}+={0,2})"),
     _shape("bearer token", r"(?i:\bbearer)\s{1,3}(?P<s>[A-Za-z0-9._~+/-]{16,}+=*)", _is_bearer),
+    *TOLD,
     *map(_card, _CARD_LENGTHS),
     _called("token", rf"{_ANY_NAME}{_SAID}(?P<s>[A-Za-z0-9_+/-]{{16,}}+={{0,2}})(?!\.?\w)", _is_machine_made),
     _shape(

@@ -1,0 +1,78 @@
+"""A kind of secret, and what its value looks like: filled in, given as such, made up."""
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """What a kind of secret looks like; group `s` is the secret where the pattern holds more, `check` refuses look-alikes."""
+
+    what: str
+    pattern: re.Pattern[str]
+    check: Callable[[str], bool] | None = None
+    words: tuple[str, ...] = ()  # one of them is in any match, in some case: most texts are not worth the pattern
+
+    def spans(self, text: str, lowered: str) -> Iterator[tuple[int, int]]:
+        """Where the text holds one."""
+        if self.words and not any(word in lowered for word in self.words):
+            return
+        group: str | int = "s" if "s" in self.pattern.groupindex else 0
+        for match in self.pattern.finditer(text):
+            if self.check is None or self.check(match[group]):
+                yield match.span(group)
+
+
+def has_digit(value: str) -> bool:
+    return any(map(str.isdigit, value))
+
+
+def is_filled_in(value: str) -> bool:
+    """Not a placeholder."""
+    bare = value.lower()
+    blank = len(set(bare)) < 2 or _PLACEHOLDERS.fullmatch(bare) or bare.startswith(_TEMPLATES)
+    return not blank and "[redacted" not in bare
+
+
+def is_given(value: str) -> bool:
+    """A password somebody wrote down, not the code that fetches it."""
+    core = _CLOSING.split(value, maxsplit=1)[0]
+    return len(core) >= 4 and is_filled_in(core) and not _REFERENCE.match(core)
+
+
+def is_told(value: str) -> bool:
+    """The same in prose, where it must look made up: "the password is wrong", "the password is case-sensitive"."""
+    bare = value.strip("\"'`*.,!?()")
+    return is_given(value) and has_digit(bare) and any(map(str.isalpha, bare)) and not reads_as_words(bare)
+
+
+def reads_as_words(bare: str) -> bool:
+    """Joined words and measures (24-hour, sha256-hashed), or an address."""
+    parts = _JOINT.split(bare)
+    compound = len(parts) > 1 and any(part.isalpha() and len(part) > 2 for part in parts)
+    return "://" in bare or all(
+        _WORD_OR_MEASURE.fullmatch(part) or (compound and _NUMBERED_WORD.fullmatch(part)) for part in parts
+    )
+
+
+_JOINT = re.compile(r"[-–_/.:]")
+_WORD_OR_MEASURE = re.compile(
+    r"[^\W\d_]*|\d+(?:st|nd|rd|th|h|s|m|min|ms|px|kb|mb|gb|k|x|am|pm|bits?|chars?)?|\d{1,2}(?-i:[a-z]+|[A-Z]+|[A-Z][a-z]+)"
+    r"|(?:sha|md|aes|rsa|base|utf|oauth|argon|pbkdf|ipv|http|tls|v)\d+",
+    re.IGNORECASE,
+)
+_NUMBERED_WORD = re.compile(r"[a-z]+\d{1,3}", re.IGNORECASE)
+_TEMPLATES = ("<", "${", "$(", "{", "***", "...", "…", "%(", "your_", "your-", "your ")
+_PLACEHOLDERS = re.compile(
+    r"password|secret|token|none|null|true|false|changeme|example|required|optional|string|text|bytes|input|await|lambda"
+    r"|undefined|hidden|redacted|todo|passwd|user|username|value"
+)
+_CLOSING = re.compile(r"[)\]}]")  # of the call that a name stands in
+_REFERENCE = re.compile(
+    r"[(\[]|[A-Za-z_][\w.]*[(\[]"  # a call or a look-up
+    r"|(?:[A-Z_]+|[a-z]+(?:_[a-z]+)+)$"  # a constant, a variable
+    r"|[A-Za-z_]+(?:\.[A-Za-z_]+)+$"  # settings.password
+    r"|\$[A-Z_][A-Z0-9_]*$|%[A-Z_]+%$"  # $DB_PASSWORD
+    r"|(?:~|\.{0,2})/[\w./-]*$"  # /run/secrets/db
+)
