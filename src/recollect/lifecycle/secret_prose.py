@@ -100,7 +100,7 @@ _NUMBERED_NAME = re.compile(
     r"|room|level|step|part|phase|section|chapter|page|line|day|week|version|build|test|user|server|host|node|group|fido|form|type|min|max)"
     r"-?\d+(?:\.\d+){0,2}"
 )
-_NEVER_DRAWN = frozenset({"the", "and", "for", "with", "from", "have", "not", "your", "are"})
+_NEVER_DRAWN = frozenset({"the", "and", "for", "with", "from", "not", "your", "are"})
 _INFLECTED = ("ing", "ed", "ly", "tion", "ment")
 _ADJECTIVAL = (*_INFLECTED, "able", "ible", "ive", "ous", "ful", "less", "ic", "al")
 _JOINING = (

@@ -142,6 +142,11 @@ def _is_key(value: str) -> bool:
     return sum(map(str.isdigit, value)) >= 2 and any(_turns(part) >= 2 for part in re.split("[-_]", value))
 
 
+def _is_mixed(value: str) -> bool:
+    """Not words in a row: your-own-access-token."""
+    return has_digit(value) or not (value.islower() or value.isupper())
+
+
 def _is_bearer(value: str) -> bool:
     return has_digit(value) or "." in value.rstrip(".")
 
@@ -183,6 +188,9 @@ _CARD_LENGTHS = (19, 18, 17, 16, 15, 14)
 _EDGE = r"(?<![A-Za-z0-9_])"
 _END = r"(?![A-Za-z0-9_])"
 _PEM = r"[A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?"
+_JWT = r"eyJ[A-Za-z0-9_-]{8,}+\.eyJ[A-Za-z0-9_-]{8,}+\.[A-Za-z0-9_-]{8,}+"
+_GITLAB = "gl(?:pat|oas|dt|rtr?|cbt|ptt|ft|imt|agent|wt|soat|ffct)"
+_NOT_PUBLIC = r"(?!AAAA[BCEG]|pk_(?:live|test)_)"  # of SSH and of Stripe
 
 # Words before a name (`MY_DB_PASSWORD`) need no matching: what counts is that the name begins where a word does.
 _PASSWORD = r"password|passwd|passphrase|passcode|pwd"
@@ -231,29 +239,44 @@ def _dashed(what: str, pattern: str, check: Callable[[str], bool] | None = None)
 
 def _card(digits: int) -> Shape:
     """Tried at every group of three digits or more, without consuming it: a date or a code may stand before or behind."""
-    number = rf"(?=[2-6]\d\d)\d(?:(?:[ .\xa0-](?=\d{{3}}))?\d){{{digits - 1}}}"
+    number = rf"(?=[2-6]\d\d)\d(?:(?:[ .\xa0\u2007\u2009\u202f–-](?=\d{{3}}))?\d){{{digits - 1}}}"
     return _shape("card number", rf"(?<![\d.-])(?<![A-Z]{{2}}\d\d )(?=(?P<s>{number})(?!\.?\d))", _is_card)
 
 
 SHAPES: tuple[Shape, ...] = (
     _shape("private key", rf"-----BEGIN {_PEM}-----(?s:.*?)(?:-----END {_PEM}-----|\Z)", _holds_key),
-    _dashed("JSON web token", r"eyJ[A-Za-z0-9_-]{8,}+\.eyJ[A-Za-z0-9_-]{8,}+\.[A-Za-z0-9_-]{8,}+"),
+    _dashed("JSON web token", _JWT),
     _shape("AWS access key", _EDGE + r"(?:AKIA|ASIA|ABIA|ACCA)[A-Z2-7]{16}" + _END),
+    _shape("AWS access key", _EDGE + r"ABSK[A-Za-z0-9+/]{100,}+={0,2}"),
     _shape("GitHub token", _EDGE + r"(?:gh[pousr]_[A-Za-z0-9]{36,}+|github_pat_[A-Za-z0-9_]{36,}+)" + _END),
-    _dashed("GitLab token", r"gl(?:pat|dt|rt|cbt|ptt|ft|soat)-[A-Za-z0-9_-]{20,}+", has_digit),
+    _shape("GitHub token", _EDGE + rf"ghs_[A-Za-z0-9]{{1,20}}_{_JWT}"),
+    _dashed("GitLab token", rf"(?:{_GITLAB})-[A-Za-z0-9_-]{{20,}}+(?:\.[a-z0-9]{{2}}\.[a-z0-9]{{7,}}+)?", _is_mixed),
     _dashed("Anthropic key", r"sk-ant-[A-Za-z0-9_-]{20,}+", _is_key),
     _dashed("OpenAI key", r"sk-[A-Za-z0-9_-]{20,}+", _is_key),
-    _shape("Stripe key", _EDGE + r"(?:(?:sk|rk|pk)_(?:live|test)_[A-Za-z0-9]{16,}+|whsec_[A-Za-z0-9]{24,}+)" + _END),
+    _shape("Stripe key", _EDGE + r"(?:sk|rk)_(?:org_)?(?:live|test)_[A-Za-z0-9]{16,}+" + _END),
+    _shape("Stripe key", _EDGE + r"whsec_[A-Za-z0-9+/]{24,}+={0,2}"),
     _dashed("Google API key", r"AIza[A-Za-z0-9_-]{35,}+"),
+    _dashed("Google API key", r"AQ\.[A-Za-z0-9_-]{40,}+", has_digit),
+    _dashed("Google OAuth secret", r"GOCSPX-[A-Za-z0-9_-]{28,}+", has_digit),
     _dashed("Google OAuth token", r"ya29\.[A-Za-z0-9_-]{20,}+"),
-    _dashed("Slack token", r"(?:xox[abeoprs]|xapp)-[A-Za-z0-9-]{10,}+", has_digit),
+    _dashed("Slack token", r"(?:(?:xoxe\.)?xox[abceoprs]|xapp|xwfp)-[A-Za-z0-9-]{10,}+", has_digit),
+    _dashed("Slack token", r"xoxd-[A-Za-z0-9%-]{20,}+", has_digit),
     _shape("Slack webhook", r"https://hooks\.slack\.com/(?P<s>services/[A-Za-z0-9/]{20,}+)"),
-    _shape("Hugging Face token", _EDGE + r"hf_[A-Za-z0-9]{30,}+" + _END),
+    _shape("Azure key", r"(?<![A-Za-z0-9+/=])[A-Za-z0-9+/]{76}(?:\+ASt|ACDb|\+ABa)[A-Za-z0-9+/]{5}[AQgw]=="),
+    _shape("Azure key", r"(?<![A-Za-z0-9_~.-])[A-Za-z0-9_~.-]{3}[0-9]Q~[A-Za-z0-9_~.-]{31,34}(?![A-Za-z0-9_~-])"),
+    _shape("Azure signature", r"[?&]sig=(?P<s>[A-Za-z0-9%]{43,90}%3[Dd])"),
+    _shape("Hugging Face token", _EDGE + r"(?:hf|api_org)_[A-Za-z0-9]{30,}+" + _END),
     _shape("npm token", _EDGE + r"npm_[A-Za-z0-9]{36}" + _END),
     _dashed("PyPI token", r"pypi-[A-Za-z0-9_-]{50,}+", _is_key),
     _dashed("SendGrid key", r"SG\.[A-Za-z0-9_-]{16,}+\.[A-Za-z0-9_-]{16,}+"),
     _shape("DigitalOcean token", _EDGE + r"do[opr]_v1_[a-f0-9]{64}" + _END),
     _shape("Telegram bot token", _EDGE + r"[0-9]{8,10}:[A-Za-z0-9_-]{35}" + _END),
+    _shape("private key", _EDGE + r"AGE-SECRET-KEY-1[02-9AC-HJ-NP-Z]{58}" + _END),
+    _shape(
+        "private key",
+        r"Private-Lines: [0-9]{1,3}\s(?P<s>(?:[A-Za-z0-9+/]{64}\s){0,99}[A-Za-z0-9+/=]{4,64})(?!\S)",
+        _holds_key,
+    ),
     _shape(
         "password in a URL", r"(?i:[a-z][a-z0-9+.-]{1,20})://[^\s/?#:@]{0,100}:(?P<s>[^\s/?#]{1,200})@", is_filled_in
     ),
@@ -262,13 +285,20 @@ SHAPES: tuple[Shape, ...] = (
     _called("password", rf"{_TELLING_OR_SECRET}{_QUOTE}\s{{0,3}}:\s{{0,3}}{_QUOTED}", _is_told_in_json),
     _called("password", rf"(?:{_TELLING_OR_SECRET}{_COLON}|{_TELLING_NAME}{_IS}){_VALUE}(?!['’]\w)", is_told),
     _shape("password", r"(?i:\bauthorization[\"']?\s{0,3}:\s{0,3}[\"']?basic)\s{1,3}(?P<s>[A-Za-z0-9+/]{8,}+={0,2})"),
+    _shape(
+        "password",
+        r"\bcurl\s[^\n|]{0,200}?(?<=\s)(?:-u|--user)\s{1,3}[\"']?[^\s:\"']{1,64}:(?P<s>[^\s\"']{4,64})",
+        is_given,
+    ),
     _shape("bearer token", r"(?i:\bbearer)\s{1,3}(?P<s>[A-Za-z0-9._~+/-]{16,}+=*)", _is_bearer),
     *TOLD,
     *map(_card, _CARD_LENGTHS),
-    _called("token", rf"{_ANY_NAME}{_SAID}(?P<s>[A-Za-z0-9_+/-]{{16,}}+={{0,2}})(?!\.?\w)", _is_machine_made),
+    _called(
+        "token", rf"{_ANY_NAME}{_SAID}{_NOT_PUBLIC}(?P<s>[A-Za-z0-9_+/-]{{16,}}+={{0,2}})(?!\.?\w)", _is_machine_made
+    ),
     _shape(
         "random token",
-        r"(?<![A-Za-z0-9_/.+=-])[A-Za-z0-9_-]{24,200}+={0,2}(?![A-Za-z0-9_/+=-]|\.\w)",
+        rf"(?<![A-Za-z0-9_/.+=-]){_NOT_PUBLIC}[A-Za-z0-9_-]{{24,200}}+={{0,2}}(?![A-Za-z0-9_/+=-]|\.\w)",
         _is_random,
     ),
 )
