@@ -1,11 +1,12 @@
 """The JSON shapes of what keeps a memory in order: reflecting, tidying, auditing, proven forgetting."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import PurePath
 from typing import Any
 
 from typing_extensions import TypedDict
 
+from recollect.apps.wire import moment
 from recollect.asking import TIMES
 from recollect.clock import iso
 from recollect.lifecycle.auditing import AuditReport, Finding
@@ -15,6 +16,7 @@ from recollect.lifecycle.redacting import Redacted
 from recollect.lifecycle.tidying import Tidied
 from recollect.lifecycle.undoing import Undone
 from recollect.reflect.model import Reflected, Theme
+from recollect.stores.base import JournalEntry
 
 
 class ThemeShape(TypedDict):
@@ -27,7 +29,7 @@ class ThemeShape(TypedDict):
 
 
 class ReflectedShape(TypedDict):
-    """What a consolidation did, or in a dry run would do; `batch` undoes it."""
+    """What a consolidation did, or in a dry run would do; `batch` undoes it, null when there is nothing to undo."""
 
     promoted: list[str]
     linked: int
@@ -52,7 +54,7 @@ class ActionShape(TypedDict):
 
 
 class TidiedShape(TypedDict):
-    """What tidying did, or in a dry run would do; `batch` undoes it."""
+    """What tidying did, or in a dry run would do; `batch` undoes it, null when there is nothing to undo."""
 
     actions: list[ActionShape]
     batch: str | None
@@ -65,6 +67,16 @@ class UndoneShape(TypedDict):
     batch: str
     undone: list[str]
     skipped: dict[str, str]
+
+
+class BatchShape(TypedDict):
+    """What stands in the journal under one name."""
+
+    batch: str
+    at: str
+    actions: int
+    what: list[str]
+    undone: bool
 
 
 class FindingShape(TypedDict):
@@ -138,9 +150,14 @@ def reflected(done: Reflected) -> ReflectedShape:
         "removed": list(done.removed),
         "refused": dict(done.refused),
         "warnings": list(done.warnings),
-        "batch": done.batch,
+        "batch": done.batch if _in_journal(done) else None,
         "dry_run": done.dry_run,
     }
+
+
+def _in_journal(done: Reflected) -> bool:
+    """Links and refreshed words are no business of the journal, so a run of nothing else has no batch there."""
+    return not done.dry_run and bool(done.promoted or done.created or done.removed)
 
 
 def theme(one: Theme) -> ThemeShape:
@@ -167,6 +184,17 @@ def action(one: Action) -> ActionShape:
 def undone(done: Undone) -> UndoneShape:
     """An undoing as JSON."""
     return {"batch": done.batch, "undone": list(done.undone), "skipped": dict(done.skipped)}
+
+
+def batch(name: str, entries: Sequence[JournalEntry]) -> BatchShape:
+    """A batch of the journal as JSON."""
+    return {
+        "batch": name,
+        "at": moment(entries[0].at),
+        "actions": len(entries),
+        "what": sorted({entry.action for entry in entries}),
+        "undone": all(entry.undone_at is not None for entry in entries),
+    }
 
 
 def audited(report: AuditReport) -> AuditShape:

@@ -1,10 +1,12 @@
 """reflect, tidy, undo, archive, restore, contest, audit, forget --verify."""
 
 import json
+import re
 
 import recollect
 from recollect.testing import FixedClock, ToyEmbedder
 
+MOMENT = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z"
 THINGS = ("sofa", "fish", "birds", "garden")
 TOKEN = "ghp_" + "aB3dE6gH9jK2mN5pQ8sT1vW4yZ7cF0hJaB3d"
 
@@ -46,6 +48,25 @@ def test_tidy_tells_then_does_then_undoes(cli):
     assert len(cli.ok("undo", "--json").json["undone"]) == 5
     assert cli.ok("get", "old", "--json").json["archived_at"] is None
     assert cli("undo", "nonsense").code == 1
+
+
+def test_times_are_iso_8601_with_every_microsecond(cli):
+    """As HTTP tells them."""
+    fill(cli)
+    (expired,) = [one for one in cli.ok("tidy", "--json").json["actions"] if one["action"] == "expire"]
+    assert re.fullmatch(MOMENT, expired["after"]["archived_at"])
+    done = cli.ok("tidy", "--apply", "--json").json
+    (listed,) = cli.ok("undo", "--list", "--json").lines
+    assert listed["batch"] == done["batch"]
+    assert re.fullmatch(MOMENT, listed["at"])
+
+
+def test_what_leaves_no_trace_in_the_journal_names_no_batch(cli):
+    fill(cli)
+    assert cli.ok("reflect", "--dry-run", "--json").json["batch"] is None
+    made = cli.ok("reflect", "--json").json["batch"]
+    assert [one["batch"] for one in cli.ok("undo", "--list", "--json").lines] == [made]
+    assert cli.ok("reflect", "--json").json["batch"] is None
 
 
 def test_archive_and_restore(cli):

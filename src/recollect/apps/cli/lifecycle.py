@@ -2,7 +2,6 @@
 
 import warnings
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -19,6 +18,7 @@ if TYPE_CHECKING:
     from recollect.lifecycle.redacting import Redacted
     from recollect.memory import Memory
     from recollect.reflect.model import Reflected
+    from recollect.stores.base import JournalEntry
 
 app = typer.Typer()
 PANEL = "Keep"
@@ -34,12 +34,14 @@ def reflect(
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show the themes, write nothing.")] = False,
 ) -> None:
     """Consolidate: promote what has proved itself, link nearest neighbours, write a reflection on every theme."""
+    from recollect.apps import wire_upkeep
+
     with reading(common, _NO_MODELS) as memory, progress("comparing memories") as step:
         done = memory.reflect(dry_run, step)
     for warning in done.warnings:
         warn(warning)
     if common.json:
-        show_json({**asdict(done), "themes": [asdict(theme) for theme in done.themes]})
+        show_json(wire_upkeep.reflected(done))
     else:
         _show_reflected(done)
 
@@ -50,10 +52,12 @@ def tidy(
     apply: Annotated[bool, typer.Option("--apply", help="Do it; without this, only tell.")] = False,
 ) -> None:
     """Archive what expired, confirm what was said again, let confidence decay, move tiers and priorities."""
+    from recollect.apps import wire_upkeep
+
     with reading(common, _NO_MODELS) as memory:
         done = memory.tidy(dry_run=not apply)
     if common.json:
-        show_json({**asdict(done), "actions": [_plain(action) for action in done.actions]})
+        show_json(wire_upkeep.tidied(done))
         return
     _show_actions(done.actions)
     if not done.actions:
@@ -73,13 +77,15 @@ def undo(
     list_: Annotated[bool, typer.Option("--list", help="Show what could be undone.")] = False,
 ) -> None:
     """Take back what tidy, reflect, archive, restore or contest did."""
+    from recollect.apps import wire_upkeep
+
     with reading(common, _NO_MODELS) as memory:
         if list_:
             _show_batches(memory.store.journal(None, 100_000), common)
             return
         done = memory.undo(batch)
     if common.json:
-        show_json(asdict(done))
+        show_json(wire_upkeep.undone(done))
         return
     show(styled(f"undone {len(done.undone)}", "green") + styled(f"  {done.batch}", "dim"))
     for id, reason in done.skipped.items():
@@ -127,11 +133,13 @@ def audit(
     ] = False,
 ) -> None:
     """List duplicates, stale facts, memories never recalled, likely secrets and orphans; exit 1 when secrets are left."""
+    from recollect.apps import wire_upkeep
+
     with reading(common, models if redact else _NO_MODELS) as memory:
         taken = _redacted(memory) if redact else None
         report = memory.audit()
     if common.json:
-        show_json({**report.to_dict(), "clean": report.clean, "redacted": list(taken.ids) if taken else []})
+        show_json({**wire_upkeep.audited(report), "redacted": list(taken.ids) if taken else []})
     else:
         if taken is not None:
             _show_ids("redacted", taken.ids, common)
@@ -157,8 +165,10 @@ def _redacted(memory: "Memory") -> "Redacted":
 
 def show_receipt(receipt: "Receipt", common: Common) -> None:
     """The receipt of a verified forgetting; exit 1 when it could not be verified."""
+    from recollect.apps import wire_upkeep
+
     if common.json:
-        show_json(receipt.to_dict())
+        show_json(wire_upkeep.receipt(receipt))
     else:
         show(styled(f"forgotten {len(receipt.forgotten)}", "green"), *(styled(f"  {id}") for id in receipt.forgotten))
         rows = table("looked in", "asked", "found")
@@ -173,16 +183,6 @@ def show_receipt(receipt: "Receipt", common: Common) -> None:
         warn("another process uses the store, so its log could not be cleared; run `recollect doctor` when it is done")
     if not receipt.verified:
         raise typer.Exit(1)
-
-
-def _plain(action: "Action") -> dict[str, Any]:
-    return {
-        "action": action.action,
-        "id": action.id,
-        "before": dict(action.before),
-        "after": dict(action.after),
-        "why": action.why,
-    }
 
 
 def _show_actions(actions: Sequence["Action"]) -> None:
@@ -204,27 +204,21 @@ def _told(name: str, value: Any) -> str:
     return moment(value) if name.endswith("_at") else shown(value)
 
 
-def _show_batches(entries: Iterable[Any], common: Common) -> None:
-    batches: dict[str, list[Any]] = {}
+def _show_batches(entries: Iterable["JournalEntry"], common: Common) -> None:
+    from recollect.apps import wire_upkeep
+
+    batches: dict[str, list[JournalEntry]] = {}
     for entry in entries:
         batches.setdefault(entry.batch, []).append(entry)
-    told = [
-        {
-            "batch": batch,
-            "at": moment(its[0].at),
-            "actions": len(its),
-            "what": sorted({entry.action for entry in its}),
-            "undone": all(entry.undone_at is not None for entry in its),
-        }
-        for batch, its in batches.items()
-    ]
     if common.json:
-        show_lines(told)
+        show_lines(wire_upkeep.batch(name, its) for name, its in batches.items())
         return
     rows = table("batch", "at", "actions", "what", "undone")
-    for one in told[:MOST_SHOWN]:
-        rows.add_row(*(styled(shown(value)) for value in one.values()))
-    show(rows if told else styled("the journal is empty", "dim"))
+    for name, its in list(batches.items())[:MOST_SHOWN]:
+        told = wire_upkeep.batch(name, its)
+        values = (name, moment(its[0].at), told["actions"], told["what"], told["undone"])
+        rows.add_row(*(styled(shown(value)) for value in values))
+    show(rows if batches else styled("the journal is empty", "dim"))
 
 
 def _show_ids(done: str, ids: Sequence[str], common: Common) -> None:

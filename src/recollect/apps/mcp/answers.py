@@ -7,9 +7,10 @@ from typing import Any
 
 from typing_extensions import TypedDict
 
+from recollect.apps import wire_upkeep
 from recollect.apps.mcp.envelope import NOTICE, Quoted, provenance, quote, shown, visible
 from recollect.apps.wire import EdgeShape
-from recollect.apps.wire_upkeep import ThemeShape, theme
+from recollect.apps.wire_upkeep import ReflectedShape
 from recollect.apps.words import in_words
 from recollect.clock import iso
 from recollect.model import Edge, Hit, Record
@@ -75,17 +76,10 @@ class LinkedAnswer(TypedDict):
     link: EdgeShape
 
 
-class ReflectedAnswer(TypedDict):
+class ReflectedAnswer(ReflectedShape):
     """What consolidation did, or in a dry run would do."""
 
     notice: str
-    promoted: list[str]
-    linked: int
-    themes: list[ThemeShape]
-    created: list[str]
-    removed: list[str]
-    warnings: list[str]
-    dry_run: bool
 
 
 class ResultShape(TypedDict):
@@ -183,16 +177,7 @@ def linked(edge: Edge, shape: EdgeShape) -> Answer:
 
 def reflected(done: Reflected) -> Answer:
     """What `reflect` answers; themes are made of the memories' own words, so they are data too."""
-    structured: ReflectedAnswer = {
-        "notice": NOTICE,
-        "promoted": list(done.promoted),
-        "linked": done.linked,
-        "themes": [theme(one) for one in done.themes],
-        "created": list(done.created),
-        "removed": list(done.removed),
-        "warnings": list(done.warnings),
-        "dry_run": done.dry_run,
-    }
+    structured: ReflectedAnswer = {"notice": NOTICE, **wire_upkeep.reflected(done)}
     return _as_json(structured)
 
 
