@@ -27,6 +27,8 @@ HOSTILE = {
     "almost ago": "twenty-two and a half years and a half ag ",
     "almost sums": "2 1/2 years, 3 months and ",
     "almost of last year": "May 3 of last yea ",
+    "almost next year": "two years ago in the first week of Ma ",
+    "almost the 5th": "on the 5th of last mont ",
     "last": "last    ",
     "ranges": "1-1 ",
     "one long word": "x",

@@ -10,6 +10,7 @@ from datetime import date, timedelta
 from fractions import Fraction
 from itertools import pairwise
 
+from recollect.query.stopwords import FUNCTION_WORDS
 from recollect.query.time_calendar import Now, Reading, month_after
 
 DIGITS = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
@@ -38,6 +39,8 @@ _DETERMINERS = frozenset({"the", "a", "an", "my", "your", "his", "her", "its", "
 _COUNTED = frozenset({"people", "men", "women", "children", "percent", "feet", "kg", "km", "mb", "gb", "ms", "px", "x"})
 _NOT_PLURAL = frozenset({"was", "is", "has", "does", "as", "this", "his", "its", "us", "always", "perhaps", "besides"})
 _BEFORE_PERIODS = _BEFORE_DATES | {"during", "last", "over", "early", "mid", "late"}
+_AFTER_DAYS = FUNCTION_WORDS | {"after", "before", "by", "from", "until", "with", "about", "during"}
+_FURTHEST = 500  # weeks, within the margin of `Now`
 _WORD_AFTER = re.compile(r"\s{1,4}([^\W\d_]{1,24})")
 _WORD_BEFORE = re.compile(r"([^\W\d_]{1,24})\s{1,4}\Z")
 
@@ -112,11 +115,28 @@ def weekday(found: re.Match[str], now: Now) -> Reading | None:
     name, which = found["weekday"], _which(found)
     if (which == "on" or not name.lower().endswith("day")) and not name[0].isupper():
         return None
-    number = WEEKDAYS.index(name[:3].lower())
+    number = _weekday(found)
     if which == "this":
         return now.day(now.monday + timedelta(days=number), 1)
     days_since = (now.today.weekday() - number) % 7
     return now.day(now.today - timedelta(days=days_since or (0 if which == "on" else 7)), 1)
+
+
+def weekday_of_that_week(found: re.Match[str], now: Now) -> Reading | None:
+    """ "Monday last week", but not "we sat last week"."""
+    name, weeks = found["weekday"], _counted_from_now(found["that_week"])
+    if abs(weeks) > _FURTHEST or not (name.lower().endswith("day") or name[0].isupper()):
+        return None
+    return now.day(now.monday + timedelta(days=7 * weeks + _weekday(found)), 1)
+
+
+def day_of_that_month(found: re.Match[str], now: Now) -> Reading | None:
+    """ "The 5th of last month", but not "last month on the 5th floor"."""
+    months = 12 * now.today.year + now.today.month - 1 + _counted_from_now(found["that_month"])
+    if months < 12 * EARLIEST_YEAR or _orders_something(found):
+        return None
+    day = _valid_date(months // 12, months % 12 + 1, int(found["dd"]))
+    return now.day(day, 2) if day else None
 
 
 def iso_date(found: re.Match[str], now: Now) -> Reading | None:
@@ -130,6 +150,8 @@ def iso_month(found: re.Match[str], now: Now) -> Reading | None:
 
 def full_date(found: re.Match[str], now: Now) -> Reading | None:
     """A day of a named year, or the days until another one of the same month."""
+    if _orders_something(found):
+        return None
     year, month, until = _year(found, now), _month(found), found.groupdict().get("until")
     first = _valid_date(year, month, int(found["dd"]))
     last = _valid_date(year, month, int(until)) if until else first
@@ -140,7 +162,8 @@ def full_date(found: re.Match[str], now: Now) -> Reading | None:
 
 def year_first(found: re.Match[str], now: Now) -> Reading | None:
     """ "2021 May 3", but not "in 2021 may 3 people come"."""
-    return None if found["month"] in ("may", "march") and _word_after(found) else full_date(found, now)
+    verb = found["month"] in ("may", "march") and not found["dated"] and _word_after(found)
+    return None if verb or _numbers_something(found) else full_date(found, now)
 
 
 def month_of_that_year(found: re.Match[str], now: Now) -> Reading | None:
@@ -152,6 +175,22 @@ def month_of_that_year(found: re.Match[str], now: Now) -> Reading | None:
     return now.month(year, _month(found)) if year >= EARLIEST_YEAR else None
 
 
+def year_and_month(found: re.Match[str], now: Now) -> Reading | None:
+    """ "Last year in May", but not "last year in march formation"."""
+    year = _year(found, now)
+    if year < EARLIEST_YEAR or _is_other_word(found) or _numbers_something(found):
+        return None
+    return now.month(year, _month(found))
+
+
+def year_and_season(found: re.Match[str], now: Now) -> Reading | None:
+    """ "Last year in the fall", but not "last year's fall in prices"."""
+    name, year = found["season"].lower(), _year(found, now)
+    if name in ("fall", "spring") and not found["dated"] and _word_after(found):
+        return None
+    return now.season(year, SEASONS[name]) if year >= EARLIEST_YEAR and not _numbers_something(found) else None
+
+
 def season_of_that_year(found: re.Match[str], now: Now) -> Reading | None:
     """ "The fall of last year", but not "did prices fall last year"."""
     name, year = found["season"].lower(), _year(found, now)
@@ -161,12 +200,16 @@ def season_of_that_year(found: re.Match[str], now: Now) -> Reading | None:
 
 
 def month_of_year(found: re.Match[str], now: Now) -> Reading | None:
-    return None if _counts_something(found) else now.month(int(found["year"]), _month(found))
+    """ "May in 2023", but not "it may in 2023"."""
+    verb = found["in"] and found["month"] in ("may", "march") and _word_before(found) not in _BEFORE_PERIODS
+    return None if verb or _counts_something(found) else now.month(int(found["year"]), _month(found))
 
 
 def season_of_year(found: re.Match[str], now: Now) -> Reading | None:
-    """The one that begins in that year: the winter of 2022 ends in 2023."""
-    return None if _counts_something(found) else now.season(int(found["year"]), SEASONS[found["season"].lower()])
+    """The one that begins in that year: the winter of 2022 ends in 2023. But "did prices fall in 2022" names the year."""
+    name = found["season"].lower()
+    verb = found["in"] and name in ("fall", "spring") and _word_before(found) not in (*_BEFORE_PERIODS, "the")
+    return None if verb or _counts_something(found) else now.season(int(found["year"]), SEASONS[name])
 
 
 def year(found: re.Match[str], now: Now) -> Reading | None:
@@ -175,18 +218,19 @@ def year(found: re.Match[str], now: Now) -> Reading | None:
 
 def day_of_month(found: re.Match[str], now: Now) -> Reading | None:
     """The most recent one, today included; the 29th of February may be eight years back."""
-    if _is_verb(found):
+    if _is_verb(found) or _orders_something(found):
         return None
     days = (_valid_date(now.today.year - back, _month(found), int(found["dd"])) for back in range(9))
     return next((now.day(day, 2) for day in days if day and day <= now.today), None)
 
 
 def month(found: re.Match[str], now: Now) -> Reading | None:
-    """The most recent one that has begun, or after "last" the most recent one that has ended."""
+    """The most recent one that has begun, after "last" the most recent one that has ended, after "this" that of this year."""
     if _is_other_word(found):
         return None
-    number, today = _month(found), now.today
-    this_year = number < today.month or (number == today.month and _which(found) != "last")
+    number, today, which = _month(found), now.today, _which(found)
+    ended = which in ("last", "this past")
+    this_year = number < today.month or (number == today.month and not ended) or which == "this"
     return now.month(today.year if this_year else today.year - 1, number)
 
 
@@ -241,14 +285,21 @@ def _counted_units(text: str) -> Iterator[tuple[float, str]]:
 
 
 def _year(found: re.Match[str], now: Now) -> int:
-    """The year that is named: "2021", "last year", "two years ago"."""
+    """The year that is named: "2021", "last year", "two years ago", "next year"."""
     groups = found.groupdict()
     if groups.get("year"):
         return int(groups["year"])
-    words = groups["that_year"].lower().split()
-    if words[-1] == "ago":
-        return now.today.year - int(_count(" ".join(words[:-2])))
-    return now.today.year - (words[0] == "last")
+    return now.today.year + _counted_from_now(groups["that_year"])
+
+
+def _counted_from_now(phrase: str) -> int:
+    """How many of its units a phrase lies ahead of now: "next week" 1, "this year" 0, "last month" -1, "two years ago" -2."""
+    words = phrase.lower().split()
+    return -int(_count(" ".join(words[:-2]))) if words[-1] == "ago" else {"last": -1, "this": 0, "next": 1}[words[0]]
+
+
+def _weekday(found: re.Match[str]) -> int:
+    return WEEKDAYS.index(found["weekday"][:3].lower())
 
 
 def _month(found: re.Match[str]) -> int:
@@ -285,8 +336,26 @@ def _is_verb(found: re.Match[str]) -> bool:
     opens = not found.string[: found.start()].strip()
     if name.lower() not in ("may", "march") or not (name.islower() or opens):
         return False
-    dated = found["nth"] or found.groupdict().get("of") or _word_before(found) in _BEFORE_DATES
+    groups = found.groupdict()
+    numbered = groups.get("nth") and not groups.get("the")  # "May the 3rd speaker come in?"
+    dated = numbered or groups.get("of") or _word_before(found) in _BEFORE_DATES
     return not dated and bool(_word_after(found))
+
+
+def _numbers_something(found: re.Match[str]) -> bool:
+    """True in "room 2022 on May 3" and "version 2022 in May"."""
+    groups, word = found.groupdict(), _word_before(found)
+    dated = groups.get("dated") or groups.get("which")
+    return bool(groups["year"] and dated and word and word not in _BEFORE_PERIODS and word != "year")
+
+
+def _orders_something(found: re.Match[str]) -> bool:
+    """True in "in May on the 3rd floor" and "on the 3 days": a day after an article is an ordinal and no adjective."""
+    groups = found.groupdict()
+    if not (groups.get("on") or groups.get("the")):
+        return False
+    word = _word_after(found).lower() if groups["nth"] and found.end() == found.end("nth") else ""
+    return not groups["nth"] or bool(word and word not in _AFTER_DAYS)
 
 
 def _is_other_word(found: re.Match[str]) -> bool:
@@ -295,5 +364,5 @@ def _is_other_word(found: re.Match[str]) -> bool:
     if not name.islower():
         return False
     if name in ("may", "march", "august"):
-        return _which(found) == "last" or bool(_word_after(found))
+        return _which(found) in ("last", "this", "this past") or bool(_word_after(found))
     return name in MONTHS or name == "sept"
