@@ -6,6 +6,7 @@ from typing import Any
 
 from typing_extensions import TypedDict
 
+from recollect.apps.keeping import TakenBack
 from recollect.apps.wire import moment
 from recollect.asking import TIMES
 from recollect.clock import iso
@@ -14,7 +15,6 @@ from recollect.lifecycle.journal import Action
 from recollect.lifecycle.receipts import Receipt
 from recollect.lifecycle.redacting import Redacted
 from recollect.lifecycle.tidying import Tidied
-from recollect.lifecycle.undoing import Undone
 from recollect.reflect.model import Reflected, Theme
 from recollect.stores.base import JournalEntry
 
@@ -62,21 +62,37 @@ class TidiedShape(TypedDict):
 
 
 class UndoneShape(TypedDict):
-    """Memories brought back to what they were, and those left alone with the reason."""
+    """Memories brought back to what they were, and those left alone with the reason.
+
+    `passed_over` are the later batches of which nothing could be undone, when none was named: the reason by memory, by batch.
+    """
 
     batch: str
     undone: list[str]
     skipped: dict[str, str]
+    passed_over: dict[str, dict[str, str]]
 
 
 class BatchShape(TypedDict):
-    """What stands in the journal under one name."""
+    """What stands in the journal under one name; `why_not` says why it cannot be undone, null if it can."""
 
     batch: str
     at: str
     actions: int
     what: list[str]
     undone: bool
+    why_not: str | None
+
+
+class EntryShape(TypedDict):
+    """One action of the journal."""
+
+    action: str
+    id: str
+    before: dict[str, Any]
+    after: dict[str, Any]
+    at: str
+    undone_at: str | None
 
 
 class FindingShape(TypedDict):
@@ -181,9 +197,15 @@ def action(one: Action) -> ActionShape:
     }
 
 
-def undone(done: Undone) -> UndoneShape:
+def undone(taken: TakenBack) -> UndoneShape:
     """An undoing as JSON."""
-    return {"batch": done.batch, "undone": list(done.undone), "skipped": dict(done.skipped)}
+    done = taken.done
+    return {
+        "batch": done.batch,
+        "undone": list(done.undone),
+        "skipped": dict(done.skipped),
+        "passed_over": {batch: dict(reasons) for batch, reasons in taken.passed_over.items()},
+    }
 
 
 def batch(name: str, entries: Sequence[JournalEntry]) -> BatchShape:
@@ -194,7 +216,34 @@ def batch(name: str, entries: Sequence[JournalEntry]) -> BatchShape:
         "actions": len(entries),
         "what": sorted({entry.action for entry in entries}),
         "undone": all(entry.undone_at is not None for entry in entries),
+        "why_not": _why_not(entries),
     }
+
+
+def entry(one: JournalEntry) -> EntryShape:
+    """An action of the journal as JSON."""
+    return {
+        "action": one.action,
+        "id": one.memory_id,
+        "before": _with_times(one.before),
+        "after": _with_times(one.after),
+        "at": moment(one.at),
+        "undone_at": iso(one.undone_at),
+    }
+
+
+def _why_not(entries: Sequence[JournalEntry]) -> str | None:
+    """Why nothing of a batch can be undone; whether a memory was changed since is only seen in the attempt."""
+    if all(entry.undone_at is not None for entry in entries):
+        return "was undone already"
+    reasons = [_barred(entry) for entry in entries if entry.undone_at is None and entry.memory_id]
+    return None if None in reasons else "; ".join(sorted({reason for reason in reasons if reason}))
+
+
+def _barred(entry: JournalEntry) -> str | None:
+    if entry.action == "redact":
+        return "a redaction cannot be undone"
+    return None if entry.before or entry.after else "its memories were forgotten"
 
 
 def audited(report: AuditReport) -> AuditShape:
@@ -238,4 +287,5 @@ def _finding(one: Finding) -> FindingShape:
 
 
 def _with_times(fields: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: iso(value) if name in TIMES and isinstance(value, int) else value for name, value in fields.items()}
+    times = (*TIMES, "until")
+    return {name: iso(value) if name in times and isinstance(value, int) else value for name, value in fields.items()}

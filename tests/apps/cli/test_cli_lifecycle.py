@@ -69,6 +69,76 @@ def test_what_leaves_no_trace_in_the_journal_names_no_batch(cli):
     assert cli.ok("reflect", "--json").json["batch"] is None
 
 
+def test_undo_says_what_it_passed_over_and_what_it_took_back_instead(cli):
+    cli.remember("Oscar is a grey cat", "--id", "k1")
+    cli.remember(f"my token is {TOKEN}", "--id", "t")
+    cli.ok("archive", "k1")
+    cli.remember("Rex is a brown dog", "--id", "k2")
+    cli.ok("archive", "k2")
+    cli.ok("audit", "--redact")
+    redaction, archiving, _ = (one["batch"] for one in cli.ok("undo", "--list", "--json").lines)
+    done = cli.ok("undo")
+    assert f"passed over {redaction}, of which nothing can be undone: a redact cannot be undone (t)" in done.err
+    assert done.out.split() == ["undone", "1", archiving, "k2"]
+    again = cli.ok("undo", "--json").json
+    assert (again["undone"], again["passed_over"]) == (["k1"], {redaction: {"t": "a redact cannot be undone"}})
+    nothing = cli("undo")
+    assert (nothing.code, redaction in nothing.err) == (1, True)
+
+
+def test_a_batch_that_cannot_be_undone_is_an_error(cli):
+    cli.remember(f"my token is {TOKEN}", "--id", "t")
+    cli.ok("audit", "--redact")
+    (one,) = cli.ok("undo", "--list", "--json").lines
+    ran = cli("undo", one["batch"])
+    assert (ran.code, ran.out) == (1, "")
+    assert ran.err == f"error: nothing of {one['batch']} can be undone: a redact cannot be undone (t)\n"
+    ran = cli("undo", one["batch"], "--json")
+    assert (ran.code, ran.json["skipped"]) == (1, {"t": "a redact cannot be undone"})
+
+
+def test_the_journal_tells_what_can_be_undone_from_what_cannot(cli):
+    for id in ("a", "b", "c"):
+        cli.remember(f"a memory called {id}", "--id", id)
+    cli.remember(f"my token is {TOKEN}", "--id", "t")
+    for id in ("a", "b", "c"):
+        cli.ok("archive", id)
+    cli.ok("audit", "--redact")
+    cli.ok("forget", "a")
+    cli.ok("undo", next(one["batch"] for one in cli.ok("undo", "--list", "--json").lines if one["why_not"] is None))
+    listed = cli.ok("undo", "--list", "--json").lines
+    why = ["a redaction cannot be undone", "was undone already", None, "its memories were forgotten"]
+    assert [one["why_not"] for one in listed] == why
+    told = cli.ok("undo", "--list").out
+    assert [reason in told for reason in ("no: a redaction cannot be undone", "no: was undone already")] == [True] * 2
+
+
+def test_the_journal_says_how_much_of_it_is_not_shown(cli):
+    cli.remember("Oscar is a grey cat", "--id", "k")
+    for _ in range(26):
+        cli.ok("archive", "k")
+        cli.ok("restore", "k")
+    assert "and 2 more; --limit 0 lists all" in cli.ok("undo", "--list").out
+    assert "more" not in cli.ok("undo", "--list", "--limit", "0").out
+    assert len(cli.ok("undo", "--list", "--json").lines) == 52
+    assert len(cli.ok("undo", "--list", "--json", "--limit", "3").lines) == 3
+    assert cli("undo", "--limit", "3").code == 2
+
+
+def test_the_journal_shows_what_a_batch_did(cli):
+    fill(cli)
+    batch = cli.ok("tidy", "--apply", "--json").json["batch"]
+    entries = cli.ok("undo", batch, "--list", "--json").lines
+    (expired,) = [one for one in entries if one["action"] == "expire"]
+    assert (expired["id"], expired["before"], expired["undone_at"]) == ("old", {"archived_at": None}, None)
+    assert expired["after"] == {"archived_at": expired["at"]}
+    (decayed,) = [one for one in entries if one["action"] == "decayed-until"]
+    assert re.fullmatch(MOMENT, decayed["after"]["until"])
+    assert "expire" in cli.ok("undo", batch, "--list").out
+    assert cli.ok("get", "old", "--json").json["archived_at"] is not None
+    assert cli("undo", "nonsense", "--list").code == 1
+
+
 def test_archive_and_restore(cli):
     fill(cli)
     assert cli.ok("archive", "m0", "--json").json == {"archived": ["m0"]}

@@ -1,7 +1,7 @@
 """Commands for the life of memories: reflect, tidy, undo, archive, restore, contest, audit."""
 
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -10,8 +10,12 @@ from recollect.apps.cli.flat import command
 from recollect.apps.cli.opening import reading
 from recollect.apps.cli.options import Common, Models
 from recollect.apps.cli.output import moment, note, progress, show, show_json, show_lines, shown, styled, table, warn
+from recollect.errors import InvalidInput, NotFound
 
 if TYPE_CHECKING:
+    from rich.text import Text
+
+    from recollect.apps.keeping import TakenBack
     from recollect.lifecycle.auditing import AuditReport
     from recollect.lifecycle.journal import Action
     from recollect.lifecycle.receipts import Receipt
@@ -25,6 +29,7 @@ PANEL = "Keep"
 MOST_SHOWN = 50
 
 Ids = Annotated[list[str], typer.Argument(help="The ids of the memories.")]
+_TIMES = ("expires_at", "archived_at", "valid_to", "until")  # what may change in a journal
 _NO_MODELS = Models(embedder="none", reranker="none")
 
 
@@ -69,27 +74,39 @@ def tidy(
 
 
 @command(
-    app, panel=PANEL, example="recollect undo --list\nrecollect undo tidy-01K0W3V8E5D1Q2R3S4T5V6W7X8\nrecollect undo"
+    app,
+    panel=PANEL,
+    example="recollect undo --list\nrecollect undo tidy-01K0W3V8E5D1Q2R3S4T5V6W7X8 --list\n"
+    "recollect undo tidy-01K0W3V8E5D1Q2R3S4T5V6W7X8\nrecollect undo",
 )
 def undo(
     common: Common,
-    batch: Annotated[str | None, typer.Argument(help="The batch; the last one if none is named.")] = None,
-    list_: Annotated[bool, typer.Option("--list", help="Show what could be undone.")] = False,
+    batch: Annotated[
+        str | None, typer.Argument(help="The batch; the last that can be undone if none is named.")
+    ] = None,
+    list_: Annotated[
+        bool, typer.Option("--list", help="Show what the journal holds, or what a batch did; undo nothing.")
+    ] = False,
+    limit: Annotated[
+        int | None,
+        typer.Option("--limit", "-n", min=0, help=f"How many to list, 0 for all; {MOST_SHOWN}, with --json all."),
+    ] = None,
 ) -> None:
-    """Take back what tidy, reflect, archive, restore or contest did."""
-    from recollect.apps import wire_upkeep
+    """Take back what tidy, reflect, archive, restore or contest did, or what remember confirmed."""
+    from recollect.apps import keeping, wire_upkeep
 
+    if limit is not None and not list_:
+        raise InvalidInput("--limit says how many --list shows; without --list it means nothing")
     with reading(common, _NO_MODELS) as memory:
         if list_:
-            _show_batches(memory.store.journal(None, 100_000), common)
+            entries = memory.store.journal(batch, keeping.WHOLE_JOURNAL)
+            most = limit or None if limit is not None or common.json else MOST_SHOWN
+            (_show_batches if batch is None else _show_entries)(entries, most, common)
             return
-        done = memory.undo(batch)
+        taken = keeping.undo(memory, batch)
     if common.json:
-        show_json(wire_upkeep.undone(done))
-        return
-    show(styled(f"undone {len(done.undone)}", "green") + styled(f"  {done.batch}", "dim"))
-    for id, reason in done.skipped.items():
-        warn(f"{id} {reason}")
+        show_json(wire_upkeep.undone(taken))
+    _tell_undone(taken, common)
 
 
 @command(app, panel=PANEL, example="recollect archive ID")
@@ -190,35 +207,77 @@ def _show_actions(actions: Sequence["Action"]) -> None:
         return
     rows = table("action", "memory", "change", "why")
     for action in actions[:MOST_SHOWN]:
-        change = ", ".join(
-            f"{name} {_told(name, action.before.get(name))} → {_told(name, value)}"
-            for name, value in action.after.items()
-        )
-        rows.add_row(styled(action.action, "cyan"), styled(action.id), styled(change), styled(action.why, "dim"))
+        change = _change(action.before, action.after)
+        rows.add_row(styled(action.action, "cyan"), styled(action.id), change, styled(action.why, "dim"))
     show(rows)
     if len(actions) > MOST_SHOWN:
         note(f"and {len(actions) - MOST_SHOWN} more; --json lists all")
 
 
+def _change(before: Mapping[str, Any], after: Mapping[str, Any]) -> "Text":
+    return styled(
+        ", ".join(f"{name} {_told(name, before.get(name))} → {_told(name, value)}" for name, value in after.items())
+    )
+
+
 def _told(name: str, value: Any) -> str:
-    return moment(value) if name.endswith("_at") else shown(value)
+    return moment(value) if name in _TIMES and isinstance(value, int) else shown(value)
 
 
-def _show_batches(entries: Iterable["JournalEntry"], common: Common) -> None:
+def _tell_undone(taken: "TakenBack", common: Common) -> None:
+    from recollect.apps.words import why_left
+
+    done = taken.done
+    if done.skipped and not done.undone:
+        raise NotFound(f"nothing of {done.batch} can be undone: {why_left(done.skipped)}")
+    if not common.json:
+        show(styled(f"undone {len(done.undone)}", "green") + styled(f"  {done.batch}", "dim"))
+        show(*(styled(f"  {id}") for id in done.undone[:MOST_SHOWN]))
+        _show_more(len(done.undone), MOST_SHOWN, "--json lists all")
+    for batch, reasons in taken.passed_over.items():
+        warn(f"passed over {batch}, of which nothing can be undone: {why_left(reasons)}")
+    if done.skipped:
+        warn(f"left alone: {why_left(done.skipped)}")
+
+
+def _show_batches(entries: Iterable["JournalEntry"], most: int | None, common: Common) -> None:
     from recollect.apps import wire_upkeep
 
     batches: dict[str, list[JournalEntry]] = {}
     for entry in entries:
         batches.setdefault(entry.batch, []).append(entry)
+    told = [(its[0].at, wire_upkeep.batch(name, its)) for name, its in list(batches.items())[:most]]
     if common.json:
-        show_lines(wire_upkeep.batch(name, its) for name, its in batches.items())
+        show_lines(one for _, one in told)
         return
-    rows = table("batch", "at", "actions", "what", "undone")
-    for name, its in list(batches.items())[:MOST_SHOWN]:
-        told = wire_upkeep.batch(name, its)
-        values = (name, moment(its[0].at), told["actions"], told["what"], told["undone"])
-        rows.add_row(*(styled(shown(value)) for value in values))
-    show(rows if batches else styled("the journal is empty", "dim"))
+    rows = table("batch", "at", "actions", "what", "can be undone")
+    for at, one in told:
+        can = styled("yes", "green") if one["why_not"] is None else styled(f"no: {one['why_not']}", "dim")
+        rows.add_row(styled(one["batch"]), moment(at), str(one["actions"]), styled(", ".join(one["what"])), can)
+    show(rows if told else styled("the journal is empty", "dim"))
+    _show_more(len(batches), most, "--limit 0 lists all")
+
+
+def _show_entries(entries: Sequence["JournalEntry"], most: int | None, common: Common) -> None:
+    from recollect.apps import wire_upkeep
+
+    if not entries:
+        raise NotFound("the journal has no such batch; `recollect undo --list` shows what there is")
+    if common.json:
+        show_lines(wire_upkeep.entry(one) for one in entries[:most])
+        return
+    rows = table("action", "memory", "change", "undone")
+    for one in entries[:most]:
+        change = _change(one.before, one.after)
+        rows.add_row(styled(one.action, "cyan"), styled(one.memory_id), change, moment(one.undone_at))
+    show(rows)
+    _show_more(len(entries), most, "--limit 0 lists all")
+
+
+def _show_more(count: int, most: int | None, how: str) -> None:
+    """That there is more than was shown, and how to see it."""
+    if most is not None and count > most:
+        show(styled(f"and {count - most} more; {how}", "dim"))
 
 
 def _show_ids(done: str, ids: Sequence[str], common: Common) -> None:

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from recollect.apps import wire, wire_upkeep
+from recollect.apps import keeping, wire, wire_upkeep
 from recollect.apps.http import asked, shapes
 from recollect.asking import filter_of
 from recollect.cookbook import RECIPES, named
@@ -156,7 +156,7 @@ def tidy(memory: Memory, question: asked.Tidy) -> wire_upkeep.TidiedShape:
 
 
 def undo(memory: Memory, question: asked.Undo) -> wire_upkeep.UndoneShape:
-    return wire_upkeep.undone(memory.undo(question.batch))
+    return wire_upkeep.undone(keeping.undo(memory, question.batch))
 
 
 def archive(memory: Memory, question: asked.Ids) -> shapes.IdsShape:

@@ -1,0 +1,35 @@
+"""Verbs of which every app tells more than the engine returns."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from recollect.apps.words import why_left
+from recollect.errors import NotFound
+from recollect.lifecycle.undoing import Undone
+from recollect.memory import Memory
+
+WHOLE_JOURNAL = 10_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class TakenBack:
+    """What was undone, and the later batches that could not be: the reason for each of their memories, by batch."""
+
+    done: Undone
+    passed_over: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+
+
+def undo(memory: Memory, batch: str | None) -> TakenBack:
+    """Takes back a batch; if none is named, the last one of which anything can be undone."""
+    if batch is not None:
+        return TakenBack(memory.undo(batch))
+    passed_over: dict[str, Mapping[str, str]] = {}
+    with memory.store.transaction():
+        left = (entry.batch for entry in memory.store.journal(None, WHOLE_JOURNAL) if entry.undone_at is None)
+        for last in dict.fromkeys(left):
+            done = memory.undo(last)
+            if done.undone:
+                return TakenBack(done, passed_over)
+            passed_over[last] = done.skipped
+    why = "; ".join(f"{last}: {why_left(skipped)}" for last, skipped in passed_over.items())
+    raise NotFound("the journal holds nothing that could be undone" + (f". Passed over {why}" if why else ""))
