@@ -50,6 +50,25 @@ def test_tidy_tells_then_does_then_undoes(cli):
     assert cli("undo", "nonsense").code == 1
 
 
+def test_tidy_tells_where_all_it_did_can_be_seen(cli):
+    with recollect.open(cli.store, embedder=None, reranker=None, clock=FixedClock("2020-01-01")) as memory:
+        memory.remember_many([f"note number {number}" for number in range(60)])
+    told = cli.ok("tidy", "--dry-run").out
+    assert "and 10 more; --json lists all" in told
+    assert "60 to do" in told
+    done = cli.ok("tidy", "--apply").out
+    batch = cli.ok("undo", "--list", "--json").lines[0]["batch"]
+    assert f"and 10 more; recollect undo {batch} --list shows all" in done
+    assert cli.ok("undo", batch, "--list").out.count(" decay ") == 60
+
+
+def test_tidying_both_dry_and_wet_is_refused(cli):
+    fill(cli)
+    ran = cli("tidy", "--apply", "--dry-run")
+    assert (ran.code, ran.out) == (2, "")
+    assert "one of the two" in ran.err
+
+
 def test_times_are_iso_8601_with_every_microsecond(cli):
     """As HTTP tells them."""
     fill(cli)

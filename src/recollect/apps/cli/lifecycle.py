@@ -55,16 +55,19 @@ def reflect(
 def tidy(
     common: Common,
     apply: Annotated[bool, typer.Option("--apply", help="Do it; without this, only tell.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only tell, as without --apply.")] = False,
 ) -> None:
     """Archive what expired, confirm what was said again, let confidence decay, move tiers and priorities."""
     from recollect.apps import wire_upkeep
 
+    if apply and dry_run:
+        raise InvalidInput("--apply does it and --dry-run only tells; give one of the two")
     with reading(common, _NO_MODELS) as memory:
         done = memory.tidy(dry_run=not apply)
     if common.json:
         show_json(wire_upkeep.tidied(done))
         return
-    _show_actions(done.actions)
+    _show_actions(done.actions, "--json lists all" if done.dry_run else f"recollect undo {done.batch} --list shows all")
     if not done.actions:
         show(styled("nothing to do", "green"))
     elif done.dry_run:
@@ -89,7 +92,9 @@ def undo(
     ] = False,
     limit: Annotated[
         int | None,
-        typer.Option("--limit", "-n", min=0, help=f"How many to list, 0 for all; {MOST_SHOWN}, with --json all."),
+        typer.Option(
+            "--limit", "-n", min=0, help=f"How many to list, 0 for all; else {MOST_SHOWN} batches, with --json all."
+        ),
     ] = None,
 ) -> None:
     """Take back what tidy, reflect, archive, restore or contest did, or what remember confirmed."""
@@ -100,8 +105,10 @@ def undo(
     with reading(common, _NO_MODELS) as memory:
         if list_:
             entries = memory.store.journal(batch, keeping.WHOLE_JOURNAL)
-            most = limit or None if limit is not None or common.json else MOST_SHOWN
-            (_show_batches if batch is None else _show_entries)(entries, most, common)
+            if batch is not None:
+                _show_entries(entries, limit or None, common)
+            else:
+                _show_batches(entries, limit or None if limit is not None or common.json else MOST_SHOWN, common)
             return
         taken = keeping.undo(memory, batch)
     if common.json:
@@ -202,7 +209,7 @@ def show_receipt(receipt: "Receipt", common: Common) -> None:
         raise typer.Exit(1)
 
 
-def _show_actions(actions: Sequence["Action"]) -> None:
+def _show_actions(actions: Sequence["Action"], how: str) -> None:
     if not actions:
         return
     rows = table("action", "memory", "change", "why")
@@ -210,8 +217,7 @@ def _show_actions(actions: Sequence["Action"]) -> None:
         change = _change(action.before, action.after)
         rows.add_row(styled(action.action, "cyan"), styled(action.id), change, styled(action.why, "dim"))
     show(rows)
-    if len(actions) > MOST_SHOWN:
-        note(f"and {len(actions) - MOST_SHOWN} more; --json lists all")
+    _show_more(len(actions), MOST_SHOWN, how)
 
 
 def _change(before: Mapping[str, Any], after: Mapping[str, Any]) -> "Text":
