@@ -187,6 +187,20 @@ def test_audit_finds_and_redacts_secrets(cli):
     assert cli.ok("audit", "--json").json["clean"]
 
 
+def test_audit_lists_every_concern_and_says_how_much_is_left_out(cli):
+    with recollect.open(cli.store, embedder=None, reranker=None, clock=FixedClock("2020-01-01")) as memory:
+        memory.remember_many({"id": f"s{n:02}", "text": f"token {n}: ghp_{n:036}"} for n in range(70))
+        memory.remember_many(
+            [{"id": "old", "text": "Oscar is a grey cat"}, {"id": "new", "text": "oscar is a grey cat!"}]
+        )
+    told = " ".join(cli("audit").out.split())
+    assert "likely secrets s00 GitHub token" in told
+    assert "likely secrets and 20 more; --json lists all" in told
+    assert "never recalled new never recalled old never recalled s00" in told
+    assert "never recalled and 22 more; --json lists all" in told
+    assert "duplicates new old" in told
+
+
 def test_forget_verified_gives_a_receipt(cli):
     fill(cli)
     receipt = cli.ok("forget", "m0", "--verify", "--json").json

@@ -30,6 +30,7 @@ MOST_SHOWN = 50
 
 Ids = Annotated[list[str], typer.Argument(help="The ids of the memories.")]
 _TIMES = ("expires_at", "archived_at", "valid_to", "until")  # what may change in a journal
+_WIDEST = len("likely secrets ")
 _NO_MODELS = Models(embedder="none", reranker="none")
 
 
@@ -280,10 +281,10 @@ def _show_entries(entries: Sequence["JournalEntry"], most: int | None, common: C
     _show_more(len(entries), most, "--limit 0 lists all")
 
 
-def _show_more(count: int, most: int | None, how: str) -> None:
+def _show_more(count: int, most: int | None, how: str, label: str = "") -> None:
     """That there is more than was shown, and how to see it."""
     if most is not None and count > most:
-        show(styled(f"and {count - most} more; {how}", "dim"))
+        show(styled(f"{label}and {count - most} more; {how}", "dim"))
 
 
 def _show_ids(done: str, ids: Sequence[str], common: Common) -> None:
@@ -320,22 +321,17 @@ def _show_reflected(done: "Reflected") -> None:
 def _show_report(report: "AuditReport") -> None:
     from recollect.apps.cli.output import facts
 
-    for title, found in (("stale", report.stale), ("likely secrets", report.secrets), ("orphans", report.orphans)):
-        for finding in found[:MOST_SHOWN]:
-            show(
-                styled(f"{title:<15}", "bold red" if title == "likely secrets" else "yellow")
-                + styled(f"{finding.id}  {finding.what}")
-            )
-    for group in report.duplicates[:MOST_SHOWN]:
-        show(styled(f"{'duplicates':<15}", "yellow") + styled("  ".join(group)))
-    counts = {
-        "memories": report.memories,
-        "duplicates": len(report.duplicates),
-        "stale": len(report.stale),
-        "never recalled": len(report.never_recalled),
-        "likely secrets": len(report.secrets),
-        "orphans": len(report.orphans),
+    sections = {
+        "duplicates": ["  ".join(group) for group in report.duplicates],
+        "stale": [f"{one.id}  {one.what}" for one in report.stale],
+        "never recalled": list(report.never_recalled),
+        "likely secrets": [f"{one.id}  {one.what}" for one in report.secrets],
+        "orphans": [f"{one.id}  {one.what}" for one in report.orphans],
     }
-    show(facts(counts))
+    for title, lines in sections.items():
+        label, style = f"{title:<{_WIDEST}}", "bold red" if title == "likely secrets" else "yellow"
+        show(*(styled(label, style) + styled(line) for line in lines[:MOST_SHOWN]))
+        _show_more(len(lines), MOST_SHOWN, "--json lists all", label)
+    show(facts({"memories": report.memories, **{title: len(lines) for title, lines in sections.items()}}))
     if report.secrets:
         note("take them out with: recollect audit --redact")
