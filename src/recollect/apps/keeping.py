@@ -1,12 +1,13 @@
 """Verbs of which every app tells more than the engine returns."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
-from recollect.apps.words import why_left
+from recollect.apps.words import counted, why_left
 from recollect.errors import NotFound
 from recollect.lifecycle.undoing import Undone
-from recollect.memory import Memory
+from recollect.memory import Memory, Progress
+from recollect.reflect.model import Reflected
 
 WHOLE_JOURNAL = 10_000_000
 
@@ -17,6 +18,16 @@ class TakenBack:
 
     done: Undone
     passed_over: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+
+
+def reflect(memory: Memory, dry_run: bool, progress: Progress | None = None) -> Reflected:
+    """Consolidates, and warns when memories take no part in it because they have no vector."""
+    done = memory.reflect(dry_run, progress)
+    bare = memory.stats().get("unembedded", 0)
+    if not bare:
+        return done
+    without = f"{counted(bare, 'memory', 'memories')} without a vector can be in no theme; embed with: recollect embed --missing"
+    return replace(done, warnings=(*done.warnings, without))
 
 
 def undo(memory: Memory, batch: str | None) -> TakenBack:

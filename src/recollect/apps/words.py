@@ -6,6 +6,7 @@ from recollect.model import Record
 from recollect.pipeline import members
 
 MOST_NAMED = 3
+HEAD_LENGTH = 60
 
 
 def in_words(record: Record) -> str:
@@ -14,6 +15,17 @@ def in_words(record: Record) -> str:
     if not made_from or not record.essence:
         return record.text
     return f"{record.essence} (a theme of {len(made_from)} memories)"
+
+
+def head(record: Record) -> str:
+    """How it begins, on one line."""
+    line = " ".join(in_words(record).split())
+    return line if len(line) <= HEAD_LENGTH else f"{line[: HEAD_LENGTH - 1]}…"
+
+
+def counted(number: int, noun: str, plural: str = "") -> str:
+    """`1 memory`, `2 memories`."""
+    return f"{number} {noun if number == 1 else plural or noun + 's'}"
 
 
 def why_left(reasons: Mapping[str, str]) -> str:

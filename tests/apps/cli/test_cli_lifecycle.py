@@ -34,6 +34,27 @@ def test_reflect_shows_the_themes_before_and_after(cli):
     assert cli.ok("list", "--kind", "reflection", "--json").out == ""
 
 
+def test_reflect_shows_who_is_in_a_theme_while_there_is_news(cli):
+    fill(cli)
+    dry = " ".join(cli.ok("reflect", "--dry-run").out.split())
+    assert "m0 the small grey cat Oscar likes his sofa m1 the small grey cat Oscar likes his fish m2" in dry
+    assert "and 1 more" in dry
+    wet = cli.ok("reflect").out
+    assert "likes his sofa" in wet
+    again = cli.ok("reflect")
+    assert again.out == "promoted 0, linked 0, reflections 0 new, 0 refreshed, 0 gone\n"
+    assert again.err == ""
+    assert "likes his sofa" in cli.ok("reflect", "--dry-run").out
+
+
+def test_reflect_says_when_memories_have_no_vector(cli):
+    cli.remember("Oscar is a grey cat")
+    ran = cli.ok("reflect", "--json")
+    assert "1 memory without a vector can be in no theme; embed with: recollect embed --missing" in ran.err
+    assert len(ran.json["warnings"]) == 1
+    assert "recollect embed --missing" in cli.ok("reflect", "--dry-run").err
+
+
 def test_tidy_tells_then_does_then_undoes(cli):
     fill(cli)
     told = cli.ok("tidy", "--json").json

@@ -240,6 +240,14 @@ def test_reflecting_and_taking_it_back(client: TestClient) -> None:
     assert client.get("/v1/reflections").json()["reflections"] == []
 
 
+def test_a_dry_run_of_reflecting_names_no_batch(client: TestClient) -> None:
+    for number in range(4):
+        remember(client, f"the grey cat Oscar sleeps on the warm sofa in room {number}")
+    assert client.post("/v1/reflect", json={"dry_run": True}).json()["batch"] is None
+    batch = client.post("/v1/reflect").json()["batch"]
+    assert client.post("/v1/undo").json()["batch"] == batch
+
+
 def test_tidying_is_a_dry_run_unless_told_otherwise(site: Site) -> None:
     client = site.client
     id = remember(client, "a parking ticket", expires_at="2026-05-09")

@@ -1,5 +1,6 @@
 """Searches as people read them: hits, the bars of an explanation, why something is absent."""
 
+from collections.abc import Mapping, Sequence
 from itertools import accumulate
 from typing import Any
 
@@ -9,11 +10,12 @@ from rich.table import Table
 from rich.text import Text
 
 from recollect.apps.cli.output import facts, moment, styled
-from recollect.apps.words import in_words
-from recollect.model import Hit
+from recollect.apps.words import head, in_words
+from recollect.model import Hit, Record
 from recollect.trace import Recall, WhyNot
 
 BAR = 20
+MOST_MEMBERS = 3  # of a theme
 _EIGHTHS = " ▏▎▍▌▋▊▉█"
 
 
@@ -33,6 +35,15 @@ def _hit(hit: Hit, explained: bool) -> RenderableType:
     grid.add_row(str(hit.rank), f"{hit.score:.4f}", styled(in_words(hit.record).strip(), "bold"))
     grid.add_row("", "", _beside(hit))
     return Group(grid, Padding(explanation(hit), (0, 0, 1, 5))) if explained else grid
+
+
+def members_shown(ids: Sequence[str], named: Mapping[str, Record]) -> Text:
+    """The first members of a theme, each on a line with its beginning, and how many more there are."""
+    lines = styled("")
+    for id in ids[:MOST_MEMBERS]:
+        lines += styled(f"\n  {id}", "dim") + styled(f"  {head(named[id]) if id in named else 'is gone'}")
+    more = len(ids) - MOST_MEMBERS
+    return lines + styled(f"\n  and {more} more", "dim") if more > 0 else lines
 
 
 def _beside(hit: Hit) -> Text:

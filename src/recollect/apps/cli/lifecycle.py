@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     from recollect.lifecycle.receipts import Receipt
     from recollect.lifecycle.redacting import Redacted
     from recollect.memory import Memory
-    from recollect.reflect.model import Reflected
+    from recollect.model import Record
+    from recollect.reflect.model import Reflected, Theme
     from recollect.stores.base import JournalEntry
 
 app = typer.Typer()
@@ -40,16 +41,19 @@ def reflect(
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show the themes, write nothing.")] = False,
 ) -> None:
     """Consolidate: promote what has proved itself, link nearest neighbours, write a reflection on every theme."""
-    from recollect.apps import wire_upkeep
+    from recollect.apps import keeping, wire_upkeep
+    from recollect.apps.cli.explaining import MOST_MEMBERS
 
     with reading(common, _NO_MODELS) as memory, progress("comparing memories") as step:
-        done = memory.reflect(dry_run, step)
+        done = keeping.reflect(memory, dry_run, step)
+        themes = _worth_showing(done)
+        named = memory.store.get([id for theme in themes[:MOST_SHOWN] for id in theme.members[:MOST_MEMBERS]])
     for warning in done.warnings:
         warn(warning)
     if common.json:
         show_json(wire_upkeep.reflected(done))
     else:
-        _show_reflected(done)
+        _show_reflected(done, themes, named)
 
 
 @command(app, panel=PANEL, example="recollect tidy\nrecollect tidy --apply")
@@ -294,16 +298,25 @@ def _show_ids(done: str, ids: Sequence[str], common: Common) -> None:
         show(styled(f"{done} {len(ids)}", "green"), *(styled(f"  {id}") for id in ids))
 
 
-def _show_reflected(done: "Reflected") -> None:
-    if done.themes:
+def _worth_showing(done: "Reflected") -> list["Theme"]:
+    """What is new or refreshed; in a dry run, after that the themes that stay as they are."""
+    changed = {*done.created, *done.refreshed}
+    staying = [theme for theme in done.themes if theme.id not in changed]
+    return [*(theme for theme in done.themes if theme.id in changed), *(staying if done.dry_run else ())]
+
+
+def _show_reflected(done: "Reflected", themes: Sequence["Theme"], named: Mapping[str, "Record"]) -> None:
+    from recollect.apps.cli.explaining import members_shown
+
+    if themes:
         rows = table("members", "coherence", "theme", "")
-        fresh = set(done.created)
-        for theme in done.themes[:MOST_SHOWN]:
-            new = styled("new" if theme.id in fresh else "", "green")
-            rows.add_row(str(len(theme.members)), f"{theme.coherence:.2f}", styled(", ".join(theme.keywords)), new)
+        label = {**dict.fromkeys(done.refreshed, "refreshed"), **dict.fromkeys(done.created, "new")}
+        for theme in themes[:MOST_SHOWN]:
+            fresh = styled(label.get(theme.id, ""), "green")
+            about = styled(", ".join(theme.keywords)) + members_shown(theme.members, named)
+            rows.add_row(str(len(theme.members)), f"{theme.coherence:.2f}", about, fresh)
         show(rows)
-    if len(done.themes) > MOST_SHOWN:
-        note(f"and {len(done.themes) - MOST_SHOWN} more; --json lists all")
+        _show_more(len(themes), MOST_SHOWN, "--json lists all")
     told = {
         "promoted": len(done.promoted),
         "linked": done.linked,
@@ -314,7 +327,7 @@ def _show_reflected(done: "Reflected") -> None:
         styled("would be " if done.dry_run else "", "dim")
         + styled(", ".join(f"{k} {v}" for k, v in told.items()), "green")
     )
-    if refused:
+    if refused and (done.dry_run or themes or done.removed):
         note(f"clusters that are no theme: {refused}")
 
 

@@ -6,6 +6,7 @@ import numpy as np
 
 from recollect.apps import keeping, wire, wire_upkeep
 from recollect.apps.http import asked, shapes
+from recollect.apps.http.refusals import said
 from recollect.asking import filter_of
 from recollect.cookbook import RECIPES, named
 from recollect.memory import Memory
@@ -148,7 +149,8 @@ def search_reflections(memory: Memory, question: asked.Themes) -> wire.TracedRec
 
 
 def reflect(memory: Memory, question: asked.Reflect) -> wire_upkeep.ReflectedShape:
-    return wire_upkeep.reflected(memory.reflect(question.dry_run))
+    done = wire_upkeep.reflected(keeping.reflect(memory, question.dry_run))
+    return {**done, "warnings": [said(warning) for warning in done["warnings"]]}
 
 
 def tidy(memory: Memory, question: asked.Tidy) -> wire_upkeep.TidiedShape:

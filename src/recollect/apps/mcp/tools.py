@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from recollect.apps import wire
+from recollect.apps import keeping, wire
 from recollect.apps.given import TEXT_LIMIT
 from recollect.apps.mcp import answers
 from recollect.apps.mcp.answers import Answer
@@ -189,7 +189,7 @@ def link(memory: Memory, asked: LinkArguments, client: str) -> Answer:
 
 
 def reflect(memory: Memory, asked: ReflectArguments, client: str) -> Answer:
-    return answers.reflected(memory.reflect(asked.dry_run))
+    return answers.reflected(keeping.reflect(memory, asked.dry_run))
 
 
 def search(memory: Memory, asked: SearchArguments, client: str) -> Answer:
