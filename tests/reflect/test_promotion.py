@@ -3,12 +3,19 @@
 Above .7 a memory rises to P1, at most 20 a run and 5 % of the store.
 """
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
 import pytest
 
 from recollect.clock import DAY
-from recollect.model import Record
+from recollect.model import Draft, Filter, Record
 from recollect.reflect.model import Consolidation
 from recollect.reflect.promotion import WEIGHTS, promotions, standing
+from recollect.reflect.run import reflect
+from recollect.stores.base import Snapshot
+from recollect.stores.sqlite import SqliteStore
 
 NOW = 100 * DAY
 
@@ -85,3 +92,23 @@ def test_never_more_than_five_percent_of_the_store_stand_at_the_top() -> None:
     assert len(promotions([*crowd(87), *already, *(proved(f"p{n}") for n in range(10))], {}, NOW, Consolidation())) == 2
     assert promotions([*crowd(18), proved("p")], {}, NOW, Consolidation()) == []
     assert promotions([*crowd(19), proved("p")], {}, NOW, Consolidation()) == ["p"]
+
+
+def test_two_processes_at_once_keep_to_the_same_share(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """While the one looks at who has proved himself, the other raises two more that were recalled just now."""
+    with SqliteStore(tmp_path / "m.db") as store, SqliteStore(tmp_path / "m.db") as other:
+        store.add([Draft(text=f"fact {n}", id=f"m{n:02d}", created_at=0, confidence=0.7) for n in range(40)], 0)
+        store.touch({"m10": 9, "m11": 9}, NOW)
+        look = store.snapshot
+
+        @contextmanager
+        def looking(vectors: bool) -> Iterator[Snapshot]:
+            monkeypatch.setattr(store, "snapshot", look)  # only once
+            with look(vectors) as found:
+                other.touch({"m20": 10, "m21": 10}, NOW)
+                assert reflect(other, NOW).promoted == ("m20", "m21")
+                yield found
+
+        monkeypatch.setattr(store, "snapshot", looking)
+        assert reflect(store, NOW).promoted == ()
+        assert store.count(Filter(now=NOW, priorities=("P1",))) == 0.05 * 40

@@ -99,7 +99,7 @@ def test_stopped_after_every_write_it_comes_to_the_same(tmp_path: Path, monkeypa
             assert snapshot(store) == whole
 
 
-READS = ("setting", "export_edges", "list", "vectors")
+READS = ("setting", "vectors")
 
 
 @pytest.mark.parametrize("far", [0.4, 0.7, 1.0])
@@ -122,12 +122,13 @@ def test_overtaken_between_any_two_reads_it_comes_to_the_same(
             with monkeypatch.context() as patch:
                 for name in READS:
                     patch.setattr(store, name, reads.after(getattr(store, name)))
+                patch.setattr(store, "snapshot", reads.looking(store.snapshot))
                 patch.setattr(store, "transaction", reads.outside(store.transaction))
                 reflect(store, NOW * 2)
             if reads.done >= n:
                 overtaken_at.append(n)
             assert snapshot(store) == whole, n
-    assert overtaken_at[:6] == [1, 2, 3, 4, 5, 6]
+    assert overtaken_at[:3] == [1, 2, 3]
 
 
 def test_a_second_link_beside_the_nearest_goes(tmp_path: Path) -> None:
@@ -181,13 +182,26 @@ class _Counted:
 
         return marked
 
+    def looking(self, look: Callable[..., AbstractContextManager[Any]]) -> Callable[..., Any]:
+        """Something happens while the store is looked at, and so after every look."""
+
+        @contextlib.contextmanager
+        def looking(*args: Any, **kwargs: Any) -> Iterator[Any]:
+            with look(*args, **kwargs) as found:
+                self._count()
+                yield found
+
+        return looking
+
     def after(self, read: Callable[..., Any]) -> Callable[..., Any]:
         def reading(*args: Any, **kwargs: Any) -> Any:
             found = read(*args, **kwargs)
-            found = iter(list(found)) if isinstance(found, Iterator) else found
-            self.done += not self._inside
-            if self.done == self._n and not self._inside:
-                self._happens()
+            self._count()
             return found
 
         return reading
+
+    def _count(self) -> None:
+        self.done += not self._inside
+        if self.done == self._n and not self._inside:
+            self._happens()

@@ -113,7 +113,7 @@ class Linker:
         if self._dry or not (changed or self._stray or token != self._token):
             return
         with self._store.transaction():
-            if self._store.setting(SEEN) != self._token:
+            if self._seen.overtaken(self._store, self._token):
                 raise Overtaken
             self._write(changed)
             self._store.set_setting(SEEN, token)

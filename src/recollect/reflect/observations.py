@@ -2,7 +2,7 @@
 
 import json
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,12 +10,13 @@ import numpy as np
 from recollect.model import REFLECTION, Edge, Filter, Record, Vector
 from recollect.pipeline import members
 from recollect.reflect.model import NEAREST
+from recollect.reflect.promotion import RAISED
 from recollect.reflect.themes import identity
-from recollect.stores.base import Store
+from recollect.stores.base import EmbeddingSpace, Store
 
 SEEN = "reflect.seen"  # the setting that says which memories were compared
 CORROBORATES = "corroborates"  # the kind of the edge from a memory to the older one it repeats
-_PAGE = 5000
+_EVERY = 100_000_000
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -33,67 +34,58 @@ class Observations:
     links: Mapping[str, Edge]  # by the memory they start from
     stray: tuple[Edge, ...]  # links of what is no observation any more, or beside a nearer one
     reflections: Mapping[str, Record]  # written by a consolidation, archived ones too
-    token: str | None  # what `reflect.seen` held before anything else was read: links are never older than it
+    space: EmbeddingSpace | None
+    raised: Collection[str]  # who stands at P1 by promotion
+    token: str | None  # what `reflect.seen` held
+
+    def overtaken(self, store: Store, token: str | None) -> bool:
+        """Whether another process has linked or embedded anew since; asked where nobody can, inside a transaction."""
+        return store.setting(SEEN) != token or store.embedding_space() != self.space
 
 
 def observe(store: Store, now: int) -> Observations:
-    """Reads a store.
-
-    Another process may write meanwhile. The token is read first, so that whoever writes by what was seen here finds another one.
-    """
-    token = store.setting(SEEN)
-    nearest: list[Edge] = []
-    repeated: list[Edge] = []
-    for edge in store.export_edges():
-        if edge.kind == NEAREST:
-            nearest.append(edge)
-        elif edge.kind == CORROBORATES:
-            repeated.append(edge)
-    found = {r.id: r for r in pages(store, Filter(now=now, without_kinds=(REFLECTION,)))}
+    """Reads a store as of one moment, whoever writes meanwhile."""
+    present = Filter(now=now, without_kinds=(REFLECTION,))
+    found: dict[str, Record] = {}
+    vectors: dict[str, Vector] = {}
+    reflections: dict[str, Record] = {}
+    with store.snapshot(vectors=True) as all_there_is:
+        for record, vector in all_there_is.records:
+            if record.retired_at is not None:
+                continue
+            if present.rejects(record) is None:
+                found[record.id] = record
+                if vector is not None:
+                    vectors[record.id] = vector
+            elif record.kind == REFLECTION and record.id == identity(members(record)):
+                reflections[record.id] = record
+    nearest = [edge for edge in all_there_is.edges if edge.kind == NEAREST]
+    repeated = [edge for edge in all_there_is.edges if edge.kind == CORROBORATES]
     repeating = {edge.from_id for edge in repeated if edge.to_id in found}
     speaking = {id: found[id] for id in sorted(found) if id not in repeating}
-    records = {id: record for id, record in speaking.items() if record.embedded}
-    ids, matrix = _vectors(store, list(records))
-    there = set(ids)
+    records = {id: record for id, record in speaking.items() if id in vectors}
     nearest.sort(key=lambda edge: edge.weight)  # of two links from one memory the nearer one stays
-    links = {edge.from_id: edge for edge in nearest if edge.from_id in there}
+    links = {edge.from_id: edge for edge in nearest if edge.from_id in records}
     return Observations(
         speaking=speaking,
-        ids=ids,
+        ids=tuple(records),
         records=records,
-        matrix=matrix,
+        matrix=np.stack([vectors[id] for id in records]) if records else np.zeros((0, 1), dtype=np.float32),
         corroborations=Counter(edge.to_id for edge in repeated),
         links=links,
         stray=tuple(edge for edge in nearest if links.get(edge.from_id) is not edge),
-        reflections={r.id: r for r in pages(store, _reflections(now)) if r.id == identity(members(r))},
-        token=token,
+        reflections=reflections,
+        space=all_there_is.space,
+        raised=json.loads(all_there_is.settings.get(RAISED, "{}")),
+        token=all_there_is.settings.get(SEEN),
     )
 
 
 def pages(store: Store, filter: Filter) -> Iterator[Record]:
-    """Every memory that passes, newest first."""
-    page = store.list(filter, _PAGE)
-    while page:
-        yield from page
-        page = store.list(filter, _PAGE, page[-1].id) if len(page) == _PAGE else []
+    """Every memory that passes, newest first, as of one moment."""
+    yield from store.list(filter, _EVERY)
 
 
 def keywords(record: Record) -> tuple[str, ...]:
     """The keywords of a reflection."""
     return tuple(json.loads(record.text).get("keywords", ()))
-
-
-def _reflections(now: int) -> Filter:
-    return Filter(now=now, kinds=(REFLECTION,), everything=True)
-
-
-def _vectors(store: Store, ids: list[str]) -> tuple[tuple[str, ...], Vector]:
-    blocks: list[Vector] = []
-    there: list[str] = []
-    for start in range(0, len(ids), _PAGE):
-        found = store.vectors(ids[start : start + _PAGE])
-        here = [id for id in ids[start : start + _PAGE] if id in found]
-        if here:
-            blocks.append(np.stack([found[id] for id in here]).astype(np.float32, copy=False))
-            there += here
-    return tuple(there), np.concatenate(blocks) if blocks else np.zeros((0, 1), dtype=np.float32)

@@ -1,7 +1,7 @@
 """The consolidation itself: observe, promote, link, cluster, write; every step can be repeated, and broken off, without harm."""
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from recollect.ids import IdSource
@@ -11,7 +11,7 @@ from recollect.pipeline import members
 from recollect.reflect import promotion, themes
 from recollect.reflect.linking import Linker, Overtaken, Progress
 from recollect.reflect.model import CONSOLIDATED, PUBLISHED, Consolidation, Reflected, Theme
-from recollect.reflect.observations import SEEN, Observations, observe
+from recollect.reflect.observations import Observations, observe
 from recollect.reflect.planning import Plan, plan, said
 from recollect.stores.base import JournalEntry, Store
 
@@ -48,15 +48,17 @@ class _Run:
     batch: str
 
     def promote(self, seen: Observations) -> list[str]:
-        """Raises the best to P1; what another process raised meanwhile counts as done."""
+        """Raises the best to P1; whom another process raised meanwhile takes a place."""
         chosen = promotion.promotions(seen.speaking.values(), seen.corroborations, self.now, self.settings)
         if self.dry or not chosen:
             return chosen
         with self.store.transaction():
-            fresh = [r for r in self.store.get(chosen).values() if r.priority != promotion.TOP]
+            noted = promotion.raised(self.store)
+            room = len(chosen) - len(noted.keys() - seen.raised)
+            fresh = [r for r in self.store.get(chosen).values() if r.priority != promotion.TOP][: max(room, 0)]
             self.store.amend({record.id: {"priority": promotion.TOP} for record in fresh}, self.now)
             self.store.log([self._entry("promote", r.id, _priority(r.priority), _priority("P1")) for r in fresh])
-            noted = promotion.raised(self.store) | {record.id: record.priority for record in fresh}
+            noted |= {record.id: record.priority for record in fresh}
             self.store.set_setting(promotion.RAISED, json.dumps(noted, sort_keys=True))
         return [record.id for record in fresh]
 
@@ -80,14 +82,18 @@ class _Run:
         )
         if not self.dry and (planned.new or planned.stale or planned.gone or not described):
             with self.store.transaction():
-                if self.store.setting(SEEN) != links.token:
+                if seen.overtaken(self.store, links.token):
                     raise Overtaken
                 self._write(planned, seen, sentences)
                 self.store.set_setting(DESCRIBED, words)
         return result
 
     def _write(self, planned: Plan, seen: Observations, sentences: Mapping[str, str]) -> None:
-        new, stale = self._still(planned.new, False), self._still(planned.stale, True)
+        there = self.store.get([id for theme in (*planned.new, *planned.stale) for id in (theme.id, *theme.members)])
+        if any(id not in there for theme in (*planned.new, *planned.stale) for id in theme.members):
+            raise Overtaken  # a member was forgotten; without it, the others may make another theme
+        new = [theme for theme in planned.new if theme.id not in there]
+        stale = [theme for theme in planned.stale if theme.id in there]
         drafts = {
             theme.id: themes.draft(theme, seen.records, planned.centres[theme.id], sentences.get(theme.id))
             for theme in (*new, *stale)
@@ -100,18 +106,11 @@ class _Run:
             self.store.update(theme.id, changes, self.now, draft.vector, space)
         if drafts:
             self.store.link(list(self._edges((*new, *stale))), self.now)
-        self.store.forget([record.id for record in planned.gone])
+        gone = set(self.store.forget([record.id for record in planned.gone]))
         self.store.log(
             [self._entry("reflect", theme.id, {}, {"members": list(theme.members)}) for theme in new]
-            + [self._entry("unreflect", record.id, {"members": list(members(record))}, {}) for record in planned.gone]
+            + [self._entry("unreflect", r.id, {"members": list(members(r))}, {}) for r in planned.gone if r.id in gone]
         )
-
-    def _still(self, planned: Sequence[Theme], written: bool) -> list[Theme]:
-        """Themes that another process has not written, or forgotten a member of, since we looked."""
-        there = self.store.get([id for theme in planned for id in (theme.id, *theme.members)])
-        return [
-            theme for theme in planned if (theme.id in there) is written and all(id in there for id in theme.members)
-        ]
 
     def _edges(self, written: Iterable[Theme]) -> Iterator[Edge]:
         for theme in written:
