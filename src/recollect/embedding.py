@@ -8,7 +8,7 @@ from threading import Lock
 import numpy as np
 
 from recollect.embedders.base import Embedder
-from recollect.errors import EmbeddingSpaceMismatch, InvalidInput, ModelError, RecollectError
+from recollect.errors import EmbeddingSpaceMismatch, InvalidInput, ModelError, NotFound, RecollectError
 from recollect.model import Draft, Record, Vector
 from recollect.stores.base import EmbeddingSpace, Store
 
@@ -128,15 +128,27 @@ class Embedding:
         left = self._store.begin_reembedding(space)
         done = 0
         switched = False
-        while not switched:
-            while waiting := self._store.next_to_reembed(batch):
-                self._store.put_reembedded(self._embed(embedder, waiting), space)
-                done += len(waiting)
-                if progress:
-                    progress(done, left)
-            late, switched = self._switch(embedder, space, batch)
-            done += late
+        try:
+            while not switched:
+                while waiting := self._store.next_to_reembed(batch):
+                    self._store.put_reembedded(self._embed(embedder, waiting), space)
+                    done += len(waiting)
+                    if progress:
+                        progress(done, left)
+                late, switched = self._switch(embedder, space, batch)
+                done += late
+        except NotFound:  # nothing is being built any more
+            self._finished_by_another(space)
         return done
+
+    def _finished_by_another(self, space: EmbeddingSpace) -> None:
+        """Two processes that embed anew with one model do the work together, and one of them switches."""
+        live = self._store.embedding_space()
+        if live != space:
+            raise EmbeddingSpaceMismatch(
+                f"the store was embedded anew by {live.fingerprint if live else 'another model'} meanwhile; the re-embedding to "
+                f"{space.fingerprint} was given up. To have it all the same, run again: recollect reembed"
+            )
 
     def _switch(self, embedder: Embedder, space: EmbeddingSpace, batch: int) -> tuple[int, bool]:
         """Makes the new generation live, unless many were written since; the last few are embedded while nobody can write."""

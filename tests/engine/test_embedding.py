@@ -73,6 +73,29 @@ def test_a_rival_reembedding_is_told_and_nothing_is_mixed(tmp_path: Path) -> Non
             assert vector @ Salted("C").embed_query(f"note {id[1:]}") > 0.99
 
 
+def test_two_that_embed_anew_with_one_model_do_it_together(tmp_path: Path) -> None:
+    path = tmp_path / "memory.db"
+    with SqliteStore(path) as mine, SqliteStore(path) as theirs:
+        mine.add([Draft(text=f"note {n}", id=f"n{n}") for n in range(9)], NOW)
+
+        def the_other_is_faster(done: int, left: int) -> None:
+            assert (done, left) == (3, 9)
+            assert embedding(theirs, "B").reembed() == 6
+
+        assert embedding(mine, "B").reembed(the_other_is_faster, batch=3) == 3
+        assert mine.embedding_space() == embedding(mine, "B").space()
+        assert len(mine.vectors([f"n{n}" for n in range(9)])) == 9
+
+
+def test_a_rival_that_has_finished_is_told_too(tmp_path: Path) -> None:
+    path = tmp_path / "memory.db"
+    with SqliteStore(path) as mine, SqliteStore(path) as theirs:
+        mine.add([Draft(text=f"note {n}", id=f"n{n}") for n in range(9)], NOW)
+        with pytest.raises(EmbeddingSpaceMismatch, match=r"toy-C.*recollect reembed"):
+            embedding(mine, "B").reembed(lambda done, left: embedding(theirs, "C").reembed() and None, batch=3)
+        assert mine.embedding_space() == embedding(mine, "C").space()
+
+
 def test_what_is_written_during_a_reembedding_is_embedded_too(tmp_path: Path) -> None:
     path = tmp_path / "memory.db"
     with SqliteStore(path) as store, SqliteStore(path) as other:
