@@ -1,11 +1,16 @@
 """Tidying: dry by default, every action in the journal with before and after, and every one can be undone."""
 
+from pathlib import Path
+from typing import Any
+
 import pytest
 from lifecycle_fixtures import living
 
 from recollect.clock import DAY, HOUR, WEEK
 from recollect.errors import NotFound
 from recollect.memory import Memory
+from recollect.model import Draft, Record
+from recollect.stores.sqlite import SqliteStore
 
 
 def standing(memory: Memory) -> dict[str, tuple[object, ...]]:
@@ -228,6 +233,24 @@ def test_a_fact_that_was_closed_is_not_confirmed() -> None:
 
 
 # -- archive
+
+
+def test_a_memory_forgotten_while_a_large_store_is_read_does_not_stop_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with living(tmp_path / "large.db") as (memory, clock), SqliteStore(tmp_path / "large.db") as other:
+        memory.store.add([Draft(text=f"note {n}") for n in range(5100)], clock())
+        clock.advance(2 * WEEK)
+        listed = memory.store.list
+
+        def then_forgotten(*args: Any) -> list[Record]:
+            page = listed(*args)
+            if page and not memory.store.in_transaction:
+                other.forget([page[-1].id])
+            return page
+
+        monkeypatch.setattr(memory.store, "list", then_forgotten)
+        assert len(memory.tidy(dry_run=False).actions) == 5099
 
 
 def test_archive_hides_and_restore_brings_back() -> None:

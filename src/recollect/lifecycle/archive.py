@@ -12,16 +12,19 @@ from recollect.stores.base import Store
 
 def archive(store: Store, ids: Sequence[str], now: int) -> list[str]:
     """Hides memories from every search; returns the ids that were not archived before."""
-    records = [record for record in present(store, ids) if record.archived_at is None]
-    actions = [Action("archive", r.id, {"archived_at": None}, {"archived_at": now}, "asked for") for r in records]
-    return [action.id for action in journal.amend(store, actions, now, journal.new_batch("archive", now))]
+    with store.transaction():
+        records = [record for record in present(store, ids) if record.archived_at is None]
+        actions = [Action("archive", r.id, {"archived_at": None}, {"archived_at": now}, "asked for") for r in records]
+        journal.amend(store, actions, now, journal.new_batch("archive", now))
+    return [action.id for action in actions]
 
 
 def restore(store: Store, ids: Sequence[str], now: int) -> list[str]:
     """Brings archived and expired memories back, short-lived ones for the time of their tier; returns the ids that changed."""
-    actions = [restored(record, now) for record in present(store, ids)]
-    done = [action for action in actions if action is not None]
-    return [action.id for action in journal.amend(store, done, now, journal.new_batch("restore", now))]
+    with store.transaction():
+        actions = [action for record in present(store, ids) if (action := restored(record, now)) is not None]
+        journal.amend(store, actions, now, journal.new_batch("restore", now))
+    return [action.id for action in actions]
 
 
 def restored(record: Record, now: int) -> Action | None:

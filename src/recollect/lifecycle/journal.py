@@ -29,19 +29,11 @@ def log(store: Store, actions: Iterable[Action], now: int, batch: str) -> None:
     store.log([JournalEntry(0, a.action, a.id, a.before, a.after, now, batch) for a in actions])
 
 
-def amend(store: Store, actions: Sequence[Action], now: int, batch: str) -> list[Action]:
-    """Does and logs changes of standing, in one transaction; a memory that was changed or forgotten meanwhile is passed over."""
-    with store.transaction():
-        found = store.get(list({action.id for action in actions}))
-        done: list[Action] = []
-        changes: dict[str, dict[str, Any]] = {}
-        for action in actions:
-            record = found.get(action.id)
-            sofar = changes.get(action.id, {})
-            if record is not None and all(sofar.get(n, getattr(record, n)) == v for n, v in action.before.items()):
-                changes[action.id] = {**sofar, **action.after}
-                done.append(action)
-        if changes:
-            store.amend(changes, now)
-            log(store, done, now, batch)
-    return done
+def amend(store: Store, actions: Sequence[Action], now: int, batch: str) -> None:
+    """Does and logs changes of standing; inside the transaction that read what they rest on."""
+    changes: dict[str, dict[str, Any]] = {}
+    for action in actions:
+        changes.setdefault(action.id, {}).update(action.after)
+    if changes:
+        store.amend(changes, now)
+        log(store, actions, now, batch)

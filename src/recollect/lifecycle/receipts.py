@@ -44,9 +44,10 @@ class Receipt:
 
 def forget_verified(store: Store, ids: Sequence[str], now: int) -> Receipt:
     """Forgets, then looks everywhere."""
-    evidence = proofs.gather(store, ids)
-    counts = _counts(store, evidence, now)
-    done = forget(store, ids, now)
+    with store.transaction():  # what is looked for is what goes, to the last version
+        evidence = proofs.gather(store, ids)
+        counts = _counts(store, evidence, now)
+        done = forget(store, ids, now)
     cleared = store.scrub()
     searches = tuple(proofs.search(store, evidence, now))
     files, too_short = proofs.scan(store, evidence)

@@ -40,8 +40,8 @@ def redact(store: Store, ids: Sequence[str] | None, now: int, fill: Fill) -> Red
             return Redacted(())
         drafts, space, failure = fill(_drafts(store, work))
         with store.transaction():
-            # Embedding takes a while; what was changed meanwhile is looked at again.
-            if all(store.history(id) == versions for id, versions in work.versions.items()):
+            # Embedding takes a while; what was changed, judged or embedded anew meanwhile is looked at again.
+            if _look(store, list(work.versions)) == work:
                 lost = _rewrite(store, work, drafts, space, now)
                 break
     return Redacted(tuple(work.versions), store.scrub(), _warnings(work, drafts, lost, failure))
@@ -52,16 +52,19 @@ class _Work:
     versions: Mapping[str, Sequence[Record]]  # of the memories that hold a secret, as they are
     clean: Mapping[str, Sequence[Record]]  # and as they should be
     judged: Sequence[Judgement]
+    space: EmbeddingSpace | None  # of the vectors that are kept
 
 
 def _look(store: Store, ids: Sequence[str] | None) -> _Work:
+    space = store.embedding_space()
     chosen = list(ids) if ids is not None else list(dict.fromkeys(f.id for f in held_secrets(store)))
     before = {id: versions for id in chosen if (versions := store.history(id)) and not members(versions[-1])}
     after = {id: [_clean(record) for record in versions] for id, versions in before.items()}
     judged = [judgement for judgement in store.judgements() if judgement.memory_id in before]
     unclean = {j.memory_id for j in judged if redacted(j.query) != j.query}
-    dirty = [id for id in before if after[id] != before[id] or id in unclean]
-    return _Work({id: before[id] for id in dirty}, {id: after[id] for id in dirty}, judged)
+    dirty = {id: None for id in before if after[id] != before[id] or id in unclean}
+    judged = [judgement for judgement in judged if judgement.memory_id in dirty]
+    return _Work({id: before[id] for id in dirty}, {id: after[id] for id in dirty}, judged, space)
 
 
 def _rewrite(store: Store, work: _Work, drafts: Sequence[Draft], space: EmbeddingSpace | None, now: int) -> int:
@@ -74,7 +77,7 @@ def _rewrite(store: Store, work: _Work, drafts: Sequence[Draft], space: Embeddin
     store.add(drafts, now, space)
     store.restore_versions([record for versions in work.clean.values() for record in versions[:-1]])
     store.link([edge for edge in edges if not {edge.from_id, edge.to_id} & gone], now)
-    store.judge([replace(j, query=redacted(j.query)) for j in work.judged if j.memory_id in work.versions])
+    store.judge([replace(j, query=redacted(j.query)) for j in work.judged])
     rebuilt = rebuild(store, derived, now)
     actions = [Action("redact", id, {}, {"redacted": True}) for id in dirty]
     journal.log(store, actions, now, journal.new_batch("redact", now))

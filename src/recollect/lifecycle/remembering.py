@@ -15,8 +15,9 @@ def remember(store: Store, drafts: Sequence[Draft], space: EmbeddingSpace | None
     dated = [with_expiry(draft, now) for draft in drafts]
     if len(dated) > MOST_AT_ONCE:
         return store.add(dated, now, space)
-    known = repeated(store, dated, now)
     with store.transaction():
+        # Asked inside, so that what is confirmed still says it, and of two who say the same at once the second one finds the first.
+        known = repeated(store, dated, now)
         records = store.add(dated, now, space)
         repeats = _within(records, dated) | {records[place].id: old for place, old in known.items()}
         actions = confirm(store, repeats, now) if repeats else []

@@ -139,12 +139,14 @@ def saying_of(record: Record) -> Saying | None:
 
 
 def repetitions(
-    spoken: Iterable[tuple[str, str, str | None]], vectors: Callable[[list[str]], Mapping[str, Vector]]
+    spoken: Iterable[tuple[str, str, str | None]],
+    vectors: Callable[[list[str]], Mapping[str, Vector]],
+    says: Callable[[str, str | None], Saying | None] = Saying.of,
 ) -> dict[str, str]:
     """For ids with text and source, oldest first, the oldest one each repeats; vectors are asked for where words differ."""
     groups: dict[tuple[str, str | None], list[tuple[str, Saying]]] = defaultdict(list)
     for id, text, source in spoken:
-        saying = Saying.of(text, source)
+        saying = says(text, source)
         if saying is not None:
             groups[saying.gist, saying.speaker].append((id, saying))
     found: dict[str, str] = {}

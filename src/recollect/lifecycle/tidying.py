@@ -2,14 +2,15 @@
 
 import json
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import cache
 
 from recollect.clock import iso
 from recollect.lifecycle import confidence, journal
 from recollect.lifecycle.corroboration import DECAYED_UNTIL, decayed_until, gain
 from recollect.lifecycle.journal import Action
-from recollect.lifecycle.sameness import by_age, repetitions
+from recollect.lifecycle.sameness import Saying, by_age, repetitions
 from recollect.lifecycle.tiers import risen
 from recollect.model import REFLECTION, Edge, Filter, Record
 from recollect.reflect.observations import CORROBORATES, pages
@@ -30,17 +31,21 @@ class Tidied:
 
 def tidy(store: Store, now: int, dry_run: bool = True) -> Tidied:
     """Archives what has expired, links and confirms what was said again, lets confidence decay, and moves tiers and priorities."""
-    plan = _Plan(store, now)
-    actions = plan.actions()
-    if dry_run or not actions:
-        return Tidied(tuple(actions), None, dry_run)
+    says = cache(Saying.of)
+    seen = store.state().changes
+    plan = _Plan(store, now, says)
+    if dry_run or not plan.actions:
+        return Tidied(tuple(plan.actions), None, dry_run)
     batch = journal.new_batch("tidy", now)
     with store.transaction():
-        linked = _link(store, actions, now, batch)
-        amended = journal.amend(store, [a for a in actions if a.action not in _NOT_STANDING], now, batch)
-        _note(store, amended, plan, now, batch)
-    really = {id(action) for action in (*linked, *amended)}
-    return Tidied(tuple(action for action in actions if id(action) in really), batch if really else None, False)
+        # One action rests on another, and all on what was seen. If somebody wrote meanwhile, a second look is taken while nobody
+        # can; it is a short one, for what the texts say is known by then.
+        if store.state().changes != seen:
+            plan = _Plan(store, now, says)
+        _link(store, plan.actions, now, batch)
+        journal.amend(store, [a for a in plan.actions if a.action not in _NOT_STANDING], now, batch)
+        _note(store, plan, now, batch)
+    return Tidied(tuple(plan.actions), batch if plan.actions else None, False)
 
 
 _NOT_STANDING = ("corroborate",)
@@ -49,8 +54,9 @@ _NOT_STANDING = ("corroborate",)
 class _Plan:
     """Looks through a store once; later steps see what earlier ones would change."""
 
-    def __init__(self, store: Store, now: int) -> None:
+    def __init__(self, store: Store, now: int, says: Callable[[str, str | None], Saying | None]) -> None:
         self.now = now
+        self._says = says
         self.decayed_until = decayed_until(store)
         self._raised = raised(store)
         self._vectors = store.vectors
@@ -62,8 +68,9 @@ class _Plan:
             if edge.kind == CORROBORATES:
                 self._heard[edge.to_id].append(edge.created_at)
                 self._repeating[edge.from_id] = edge.to_id
+        self.actions = self._all()
 
-    def actions(self) -> list[Action]:
+    def _all(self) -> list[Action]:
         """Everything there is to do, in order."""
         found: list[Action] = []
         for step in (self._expired, self._corroborated, self._decayed, self._risen, self._demoted):
@@ -91,9 +98,8 @@ class _Plan:
         present = Filter(now=self.now)
         said = sorted((record for record in self._alive() if present.rejects(record) is None), key=by_age)
         again: dict[str, list[Record]] = defaultdict(list)
-        for id, older in repetitions(
-            ((record.id, record.text, record.source) for record in said), self._vectors
-        ).items():
+        spoken = ((record.id, record.text, record.source) for record in said)
+        for id, older in repetitions(spoken, self._vectors, self._says).items():
             if id not in self._repeating:
                 again[older].append(self._records[id])
         for older, fresh in sorted(again.items()):
@@ -133,28 +139,26 @@ class _Plan:
                 yield Action("demote", id, {"priority": TOP}, {"priority": former}, f"its score fell to {score:.2f}")
 
 
-def _link(store: Store, actions: list[Action], now: int, batch: str) -> list[Action]:
+def _link(store: Store, actions: list[Action], now: int, batch: str) -> None:
     """Writes the corroborations, dated when they were said."""
-    pairs = {action.id: action for action in actions if action.action == "corroborate"}
-    there = store.get([*pairs, *(action.after[CORROBORATES] for action in pairs.values())])
-    done = [a for id, a in pairs.items() if id in there and a.after[CORROBORATES] in there]
+    said = [action for action in actions if action.action == "corroborate"]
+    there = store.get([action.id for action in said])
     edges = [
         Edge(from_id=a.id, to_id=a.after[CORROBORATES], kind=CORROBORATES, created_at=there[a.id].recorded_at)
-        for a in done
+        for a in said
     ]
     if edges:
         store.link(edges, now)
-        journal.log(store, done, now, batch)
-    return done
+        journal.log(store, said, now, batch)
 
 
-def _note(store: Store, done: list[Action], plan: _Plan, now: int, batch: str) -> None:
+def _note(store: Store, plan: _Plan, now: int, batch: str) -> None:
     """Keeps until when confidence has decayed, and who is no longer raised."""
-    if any(action.action == "decay" for action in done):
+    if any(action.action == "decay" for action in plan.actions):
         store.set_setting(DECAYED_UNTIL, str(now))
         mark = Action("decayed-until", "", {"until": plan.decayed_until}, {"until": now})
         journal.log(store, [mark], now, batch)
-    lowered = {action.id for action in done if action.action == "demote"}
+    lowered = {action.id for action in plan.actions if action.action == "demote"}
     if lowered:
         kept = {id: former for id, former in raised(store).items() if id not in lowered}
         store.set_setting(RAISED, json.dumps(kept, sort_keys=True))

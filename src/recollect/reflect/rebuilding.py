@@ -50,17 +50,23 @@ def rebuild(store: Store, old: Sequence[Record], now: int) -> list[str]:
 
 def renew(store: Store, now: int) -> list[str]:
     """Gives every reflection the mean of its members' vectors, where it has another; for after a change of embedder."""
-    space = store.embedding_space()
-    renewed: list[str] = []
-    for reflection in list(pages(store, Filter(now=now, kinds=(REFLECTION,), everything=True))):
-        found = store.vectors([reflection.id, *members(reflection)])
-        its = [found[id] for id in members(reflection) if id in found]
-        if its and (
-            reflection.id not in found or np.abs(found[reflection.id] - themes.centre(np.stack(its))).max() > SAME
-        ):
-            store.update(reflection.id, {}, now, themes.centre(np.stack(its)), space)
-            renewed.append(reflection.id)
-    return renewed
+    every = [reflection.id for reflection in pages(store, Filter(now=now, kinds=(REFLECTION,), everything=True))]
+    return [id for id in every if _renewed(store, id, now)]
+
+
+def _renewed(store: Store, id: str, now: int) -> bool:
+    """One reflection at a time, so that others can write in between; it may be gone by then."""
+    with store.transaction():
+        its = [one for reflection in store.get([id]).values() for one in members(reflection)]
+        found = store.vectors([id, *its])
+        vectors = [found[one] for one in its if one in found]
+        if not vectors:
+            return False
+        centre = themes.centre(np.stack(vectors))
+        if id in found and np.abs(found[id] - centre).max() <= SAME:
+            return False
+        store.update(id, {}, now, centre, store.embedding_space())
+    return True
 
 
 def _theme(its: Sequence[str], records: Mapping[str, Record]) -> Theme | None:
