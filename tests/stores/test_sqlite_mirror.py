@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from recollect.model import Draft, Filter
 from recollect.query.keywords import parse_keywords
 from recollect.stores.base import EmbeddingSpace
-from recollect.stores.sqlite import SqliteStore, keywords, mirror
+from recollect.stores.sqlite import SqliteStore, counters, keywords, mirror
 from recollect.testing import ToyEmbedder
 
 NOW = 1_770_000_000_000_000
@@ -137,6 +137,64 @@ def test_a_transaction_is_invisible_to_other_threads_until_its_end(tmp_path: Pat
             assert store.count(Filter(now=NOW)) == 1
         assert seen == [0]
         assert store.count(Filter(now=NOW)) == 1
+
+
+@pytest.mark.parametrize("leg", ["vectors", "keywords"])
+def test_a_memory_that_changes_while_it_is_searched_for_is_found(
+    leg: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One search has begun when another brings the mirror to a later moment; the first must not mix the two."""
+    monkeypatch.setattr(keywords, "PAYS_FROM_ROWS", 0)
+    monkeypatch.setattr(keywords, "PAYS_FROM_SEARCH", 0)
+    with SqliteStore(tmp_path / "memory.db") as store, SqliteStore(tmp_path / "memory.db") as other:
+        vector, tagged = TOYS[0].embed_query("cat"), Filter(now=NOW, tags=("pets",))
+        store.add([Draft(text="cat", id="cat", tags=("pets",), vector=vector)], NOW, SPACES[0])
+
+        def search() -> list[str]:
+            query = parse_keywords("cat")
+            found = (
+                store.search_vectors(vector, tagged, 9) if leg == "vectors" else store.search_keywords(query, tagged, 9)
+            )
+            return [hit.id for hit in found]
+
+        assert search() == ["cat"]
+        look = mirror._counters
+
+        def then_changed(connection: Any) -> tuple[int, int]:
+            seen = look(connection)
+            monkeypatch.setattr(mirror, "_counters", look)  # only once
+            other.update("cat", {"essence": "a cat"}, NOW)
+            assert search() == ["cat"]
+            return seen
+
+        monkeypatch.setattr(mirror, "_counters", then_changed)
+        assert search() == ["cat"]
+
+
+def test_frequencies_of_an_earlier_moment_are_not_kept_for_a_later_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """While one thread looks a word up, another has seen more memories and begun to keep what it found."""
+    with SqliteStore(tmp_path / "memory.db") as store, SqliteStore(tmp_path / "memory.db") as other:
+        store.add([Draft(text="the cat")], NOW)
+        store.frequencies(["the"])
+
+        class Overtaken(tuple[int, ...]):
+            def __ne__(self, kept: object) -> bool:
+                other.add([Draft(text="another cat")], NOW)
+                store.frequencies(["another"])
+                return tuple(self) != kept
+
+        contents = counters.contents
+        with monkeypatch.context() as patch:
+
+            def once(connection: Any) -> tuple[int, ...]:
+                patch.setattr(counters, "contents", contents)
+                return Overtaken(contents(connection))
+
+            patch.setattr(counters, "contents", once)
+            assert store.frequencies(["cat"]) == (1, {"cat": 1})
+        assert store.frequencies(["cat"]) == (2, {"cat": 2})
 
 
 @pytest.mark.parametrize("part", ["matrices", "impacts"])

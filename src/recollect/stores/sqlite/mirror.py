@@ -33,11 +33,13 @@ class Mirror:
         self._view = View(Catalogue.empty())
 
     def view(self, connection: apsw.Connection) -> View:
-        """The mirror as of the connection's transaction, or newer."""
-        if self._view.catalogue.changes < _counters(connection)[0]:
-            with self._lock:
-                self._meet(connection)
-        return self._view
+        """The mirror as of the connection's transaction, which begins anew where another search has brought the mirror farther."""
+        view = self._view
+        if view.catalogue.changes == _counters(connection)[0]:
+            return view
+        with self._lock:
+            self._meet(connection)
+            return self._view
 
     def with_matrix(self, connection: apsw.Connection) -> View:
         """The view with the live vectors, or without a matrix when the store has none."""

@@ -233,9 +233,9 @@ class SqliteStore:
 
     def tags(self) -> Mapping[str, int]:
         with self._connections.read() as connection:
-            contents = counters.contents(connection)
-            if self._tags[0] == contents and not self._connections.in_transaction:
-                return self._tags[1]
+            contents, kept = counters.contents(connection), self._tags
+            if kept[0] == contents and not self._connections.in_transaction:
+                return kept[1]
             sql = (
                 "SELECT t.tag, count(*) FROM memory_tags t JOIN memories m USING (seq) "
                 "WHERE m.retired_at IS NULL GROUP BY t.tag ORDER BY t.tag"
@@ -249,10 +249,10 @@ class SqliteStore:
         with self._connections.read() as connection:
             if self._connections.in_transaction:
                 return keywords.frequencies(connection, words)
-            contents = counters.contents(connection)
-            if self._frequencies[0] != contents or len(self._frequencies[2]) > WORDS_KEPT:
-                self._frequencies = (contents, *keywords.frequencies(connection, ()))
-            _, total, known = self._frequencies
+            contents, kept = counters.contents(connection), self._frequencies
+            if kept[0] != contents or len(kept[2]) > WORDS_KEPT:
+                kept = self._frequencies = (contents, *keywords.frequencies(connection, ()))
+            _, total, known = kept
             unknown = [word for word in words if word not in known]
             if unknown:
                 known |= keywords.frequencies(connection, unknown)[1]
