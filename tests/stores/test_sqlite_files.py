@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import apsw
 import pytest
@@ -191,6 +192,55 @@ def test_a_closed_store_says_so(path: Path) -> None:
     for attempt in (store.state, lambda: store.add([Draft(text="x")], NOW)):
         with pytest.raises(StoreError, match="closed"):
             attempt()
+
+
+def test_a_reader_that_is_done_when_the_store_closes_leaves_nothing_open(path: Path) -> None:
+    with SqliteStore(path) as store:
+        connections = store._connections
+
+        class Closing(list[apsw.Connection]):
+            def append(self, connection: apsw.Connection) -> None:
+                store.close()
+                super().append(connection)
+
+        connections._idle = Closing()
+        store.count(Filter(now=0))
+        assert connections._idle == []
+
+
+def test_a_store_in_memory_that_closes_before_its_reader_begins_says_so() -> None:
+    with SqliteStore(":memory:") as store:
+
+        class Closing:
+            def __init__(self, lock: Any) -> None:
+                self.lock = lock
+
+            def __enter__(self) -> None:
+                store._connections._lock = self.lock
+                store.close()
+                self.lock.acquire()
+
+            def __exit__(self, *_: object) -> None:
+                self.lock.release()
+
+        store._connections._lock = Closing(store._connections._lock)  # type: ignore[assignment]
+        with pytest.raises(StoreError, match="closed"):
+            store.count(Filter(now=0))
+
+
+def test_two_processes_may_create_a_store_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The one makes the tables between two looks of the other, which must not take them for somebody else's."""
+    path, version = tmp_path / "new.db", schema.version
+
+    def then_created(connection: apsw.Connection) -> int:
+        found = version(connection)
+        monkeypatch.setattr(schema, "version", version)  # only once
+        SqliteStore(path).close()
+        return found
+
+    monkeypatch.setattr(schema, "version", then_created)
+    with SqliteStore(path) as store:
+        assert store.count(Filter(now=0)) == 0
 
 
 def test_migrations_are_applied_in_order_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

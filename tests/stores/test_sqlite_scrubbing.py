@@ -5,7 +5,9 @@ import string
 from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
+import apsw
 import pytest
 
 from recollect.errors import NotFound
@@ -226,6 +228,30 @@ def test_a_disk_that_is_full_keeps_the_debt_and_the_store(path: Path, large: Non
         assert not store.scrub()
         assert store.stats()["scrub_owed"]
         assert list(store.get(["kept"])) == ["kept"]
+
+
+@pytest.mark.parametrize("trouble", [apsw.FullError, apsw.IOError])
+def test_a_log_that_cannot_be_emptied_is_no_failure_of_what_was_written(path: Path, trouble: type[Exception]) -> None:
+    """Else a caller would write again what is written already, like the counts of recalls."""
+
+    class Troubled:
+        def __init__(self, connection: apsw.Connection) -> None:
+            self.connection = connection
+
+        def __getattr__(self, name: str) -> Any:
+            return getattr(self.connection, name)
+
+        def wal_checkpoint(self, **_: object) -> None:
+            raise trouble("no room for the file to grow")
+
+    with filled(path) as store:
+        writer = store._connections._writer
+        store._connections._writer = Troubled(writer)  # type: ignore[assignment]
+        assert store.forget(["gone"]) == ["gone"]
+        assert store.stats()["scrub_owed"]
+        assert not store.scrub()
+        store._connections._writer = writer
+        assert store.scrub()
 
 
 def test_a_store_in_memory_owes_nothing() -> None:

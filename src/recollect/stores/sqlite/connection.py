@@ -4,7 +4,7 @@ import os
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 
 import apsw
 
@@ -85,6 +85,7 @@ class Connections:
         self._check_open()
         if self.shared:
             with self._lock, _translated(self.path):
+                self._check_open()  # another thread may have closed it while this one waited
                 yield self._writer
             return
         with _translated(self.path):
@@ -108,7 +109,7 @@ class Connections:
             yield connection
 
     def checkpoint(self) -> bool:
-        """Moves the log into the file and empties it; False when another process reads or writes just now."""
+        """Moves the log into the file and empties it; False when that cannot be done just now."""
         with self._lock:
             self._check_open()
             if self.in_memory:
@@ -119,7 +120,7 @@ class Connections:
             self._writer.set_busy_timeout(_CHECKPOINT_MS)
             try:
                 self._writer.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
-            except (apsw.BusyError, apsw.LockedError):
+            except _IN_THE_WAY:
                 return False
             finally:
                 self._writer.set_busy_handler(self._patience)
@@ -149,8 +150,7 @@ class Connections:
         """Closes every idle connection; one that is still reading closes when it is done."""
         with self._lock:
             self._closed = True
-            while self._idle:
-                self._idle.pop().close()
+            self._close_idle()
             self._writer.close()
 
     def _begin(self) -> None:
@@ -196,10 +196,14 @@ class Connections:
     def _give_back(self, connection: apsw.Connection) -> None:
         if connection.in_transaction:
             connection.execute("ROLLBACK")
-        if self._closed:
-            connection.close()
-        else:
-            self._idle.append(connection)
+        self._idle.append(connection)
+        if self._closed:  # asked after: whoever closes has either seen it there, or is seen here
+            self._close_idle()
+
+    def _close_idle(self) -> None:
+        with suppress(IndexError):  # two threads may do so at once
+            while True:
+                self._idle.pop().close()
 
     def _check_open(self) -> None:
         if self._closed:

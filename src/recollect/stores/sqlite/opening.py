@@ -155,10 +155,12 @@ def _is_frozen(path: str) -> bool:
 
 
 def _check_version(connection: apsw.Connection, path: str) -> None:
+    # In this order: another process may just be making the store, and gives it tables and a version at once.
+    tables = connection.execute("SELECT count(*) FROM sqlite_schema").get
     found = schema.version(connection)
     if found > schema.VERSION:
         raise StoreTooNew(
             f"{path} has schema version {found}, this Recollect knows {schema.VERSION}; upgrade with: pip install -U recollect"
         )
-    if found == 0 and connection.execute("SELECT count(*) FROM sqlite_schema").get:
+    if found == 0 and tables:
         raise NotAStore(f"{path} holds tables of another program; it was left alone")
