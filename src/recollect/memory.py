@@ -2,18 +2,18 @@
 
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from concurrent.futures import Executor, ThreadPoolExecutor
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self, Unpack
+from typing import Any, ParamSpec, Self, TypeVar, Unpack
 
 from recollect.asking import TIMES, Fields, Where, check_claim, draft, filter_of, known_fields, words
 from recollect.clock import Clock, Moment, system_clock, to_us, zone_of
 from recollect.embedders.base import validate_vectors
 from recollect.embedding import Embedding
-from recollect.errors import EmbeddingSpaceMismatch, InvalidInput, NotFound, RecollectError
+from recollect.errors import EmbeddingSpaceMismatch, InvalidInput, NotFound, RecollectError, StoreError
 from recollect.inline import Inline
 from recollect.lifecycle.archive import archive, restore
 from recollect.lifecycle.auditing import AuditReport, audit
@@ -43,12 +43,24 @@ from recollect.signals.reflection import Reflection
 from recollect.stores.base import STANDING, VERSIONED, Judgement, Problem, Store
 from recollect.trace import Recall
 
+P = ParamSpec("P")
+T = TypeVar("T")
 Progress = Callable[[int, int], None]
 CHANGEABLE = tuple(name for name in (*VERSIONED, *STANDING) if name != "slides")  # which follows from the expiry
 
 
 class RecollectWarning(UserWarning):
     """Something optional failed; what was asked for was done without it."""
+
+
+class _Pool(ThreadPoolExecutor):
+    """The threads of searches; one that is under way while another thread closes the memory is told so."""
+
+    def submit(self, task: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
+        try:
+            return super().submit(task, *args, **kwargs)
+        except RuntimeError as error:
+            raise StoreError("the memory was closed meanwhile; open it again") from error
 
 
 class Memory:
@@ -74,7 +86,7 @@ class Memory:
         self._embedding = embedding or Embedding(store, None)
         self._reranker = reranker
         self.chat = chat
-        self._pool: Executor = ThreadPoolExecutor(max_workers=4, thread_name_prefix="recollect")
+        self._pool: Executor = _Pool(max_workers=4, thread_name_prefix="recollect")
         self._recalls = Recalls(store, clock)
         self._vocabulary: tuple[Mapping[str, int], Vocabulary] | None = None
 

@@ -129,6 +129,30 @@ def test_closing_says_what_was_not_counted_and_closes(tmp_path: Path, monkeypatc
             memory.count()
 
 
+@pytest.mark.parametrize(("step", "answered"), [("tags", False), ("get", True)])
+@pytest.mark.filterwarnings("error")
+def test_a_search_during_which_the_memory_is_closed_answers_or_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str, answered: bool
+) -> None:
+    """Closed by another thread before the legs are asked, or when all is read and the recall is to be counted."""
+    with living(tmp_path / "m.db") as (memory, clock):
+        memory.remember("call the plumber tomorrow", tier="working")
+        clock.advance(HOUR)
+        taken = getattr(memory.store, step)
+
+        def then_closed(*args: Any) -> Any:
+            found = taken(*args)
+            memory.close()
+            return found
+
+        monkeypatch.setattr(memory.store, step, then_closed)
+        if answered:
+            assert [hit.text for hit in memory.recall("plumber", recipe="keyword")] == ["call the plumber tomorrow"]
+        else:
+            with pytest.raises(StoreError, match="closed"):
+                memory.recall("plumber")
+
+
 def test_only_so_many_are_kept_and_the_latest_of_them(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(recalls, "MOST_KEPT", 3)
     failed, filling = Batch(), Batch()

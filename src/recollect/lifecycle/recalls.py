@@ -55,12 +55,15 @@ class Recalls:
         self._batches = [Batch()]  # the last one is being filled, those before it are being written
         self._writer = ThreadPoolExecutor(max_workers=1, thread_name_prefix="recollect-recalls")
         self._queued: Future[None] | None = None
+        self._closed = False
 
     def count(self, records: Iterable[Record]) -> None:
-        """Counts these memories as recalled now."""
+        """Counts these memories as recalled now; a search that outlives the memory it was asked of does not count."""
         now = self._clock()
         gained = 0
         with self._lock:
+            if self._closed:
+                return
             batch = self._batches[-1]
             for record in records:
                 end, due = slid(record, now), record.expires_at
@@ -81,8 +84,8 @@ class Recalls:
         """
         with self._lock:
             late = any(batch.due is not None and batch.due <= now for batch in self._batches)
-        if late:
-            wait([self._write_soon()], _PATIENCE_S)
+        if late and (writing := self._write_soon()) is not None:
+            wait([writing], _PATIENCE_S)
 
     def flush(self) -> None:
         """Writes what waits, and waits for what is being written."""
@@ -100,14 +103,18 @@ class Recalls:
 
     def close(self) -> None:
         """Writes the last ones; there is no next time."""
+        with self._lock:
+            self._closed = True
         self._writer.shutdown(wait=True)
         try:
             self.flush()
         finally:
             self._batches = [Batch()]
 
-    def _write_soon(self) -> Future[None]:
+    def _write_soon(self) -> Future[None] | None:
         with self._lock:
+            if self._closed:  # and so about to write them
+                return None
             # One that has not begun yet will write these too.
             if self._queued is None or self._queued.running() or self._queued.done():
                 self._queued = self._writer.submit(self.flush)
