@@ -1,13 +1,19 @@
 """Verbs of which every app tells more than the engine returns."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from recollect.apps.words import counted, why_left
 from recollect.errors import NotFound
+from recollect.lifecycle import forgetting
+from recollect.lifecycle.forgetting import Forgotten
+from recollect.lifecycle.receipts import Receipt
 from recollect.lifecycle.undoing import Undone
 from recollect.memory import Memory, Progress
+from recollect.model import REFLECTION, Filter
+from recollect.pipeline import members
 from recollect.reflect.model import Reflected
+from recollect.reflect.observations import pages
 
 WHOLE_JOURNAL = 10_000_000
 
@@ -18,6 +24,24 @@ class TakenBack:
 
     done: Undone
     passed_over: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+
+
+def forget(memory: Memory, ids: Sequence[str], *, closing: bool = False) -> Forgotten:
+    """Forgets, and warns while the files may still hold something of it; before closing, large files are cleared too."""
+    done = forgetting.forget(memory.store, ids, memory.clock())
+    warnings = forgetting.lingering(memory.store) if done.ids else ()
+    if warnings and closing and memory.store.scrub():
+        return done
+    return replace(done, warnings=warnings)
+
+
+def still_naming(memory: Memory, receipt: Receipt) -> list[str]:
+    """The reflections that keep a receipt from being verified: written by hand, they name what was forgotten."""
+    if not any(search.where == "reflections" and search.found for search in receipt.searches):
+        return []
+    gone = set(receipt.forgotten)
+    reflections = pages(memory.store, Filter(now=memory.clock(), kinds=(REFLECTION,), everything=True))
+    return [reflection.id for reflection in reflections if gone.intersection(members(reflection))]
 
 
 def reflect(memory: Memory, dry_run: bool, progress: Progress | None = None) -> Reflected:

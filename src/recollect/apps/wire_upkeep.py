@@ -11,6 +11,7 @@ from recollect.apps.wire import moment
 from recollect.asking import TIMES
 from recollect.clock import iso
 from recollect.lifecycle.auditing import AuditReport, Finding
+from recollect.lifecycle.forgetting import Forgotten
 from recollect.lifecycle.journal import Action
 from recollect.lifecycle.receipts import Receipt
 from recollect.lifecycle.redacting import Redacted
@@ -114,6 +115,15 @@ class AuditShape(TypedDict):
     orphans: list[FindingShape]
 
 
+class ForgottenShape(TypedDict):
+    """The ids that existed, the reflections that went with them, and those written anew in their place."""
+
+    forgotten: list[str]
+    reflections: list[str]
+    rebuilt: list[str]
+    warnings: list[str]
+
+
 class SearchedShape(TypedDict):
     """How often one leg or index was asked, and what it still held."""
 
@@ -131,7 +141,10 @@ class ScannedShape(TypedDict):
 
 
 class ReceiptShape(TypedDict):
-    """The proof of forgetting; `verified` when nothing was found anywhere."""
+    """The proof of forgetting; `verified` when nothing was found anywhere.
+
+    `too_short` texts were looked for in the indexes alone; `named_by` are reflections written by hand that still name it.
+    """
 
     verified: bool
     forgotten: list[str]
@@ -145,6 +158,7 @@ class ReceiptShape(TypedDict):
     too_short: int
     log_cleared: bool
     notes: list[str]
+    named_by: list[str]
 
 
 class RedactedShape(TypedDict):
@@ -259,7 +273,17 @@ def audited(report: AuditReport) -> AuditShape:
     }
 
 
-def receipt(given: Receipt) -> ReceiptShape:
+def forgotten(done: Forgotten) -> ForgottenShape:
+    """A forgetting as JSON."""
+    return {
+        "forgotten": list(done.ids),
+        "reflections": list(done.reflections),
+        "rebuilt": list(done.rebuilt),
+        "warnings": list(done.warnings),
+    }
+
+
+def receipt(given: Receipt, named_by: Sequence[str]) -> ReceiptShape:
     """A receipt as JSON; files by their names alone."""
     return {
         "verified": given.verified,
@@ -274,6 +298,7 @@ def receipt(given: Receipt) -> ReceiptShape:
         "too_short": given.too_short,
         "log_cleared": given.log_cleared,
         "notes": list(given.notes),
+        "named_by": list(named_by),
     }
 
 

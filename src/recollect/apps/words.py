@@ -28,6 +28,12 @@ def counted(number: int, noun: str, plural: str = "") -> str:
     return f"{number} {noun if number == 1 else plural or noun + 's'}"
 
 
+def themes_told(gone: int, rebuilt: int) -> str:
+    """What became of the themes that forgotten memories were part of."""
+    told = {"written anew": rebuilt, "removed": max(0, gone - rebuilt)}
+    return ", ".join(f"{number} {what}" for what, number in told.items() if number)
+
+
 def why_left(reasons: Mapping[str, str]) -> str:
     """Why memories were left alone: `was forgotten (m0, m1, m2 and 4 more); was changed since: tier (m9)`."""
     ids: dict[str, list[str]] = {}

@@ -7,14 +7,20 @@ from recollect.lifecycle.corroboration import retract
 from recollect.reflect.rebuilding import derived_from, rebuild
 from recollect.stores.base import Store
 
+LINGERING = (
+    "text of what was forgotten may still stand in unused parts of the store's files, because somebody reads them or they are "
+    "large; it goes with the next write or when the store is closed, once nobody reads, or with: recollect doctor --repair"
+)
+
 
 @dataclass(frozen=True, slots=True)
 class Forgotten:
-    """What went, and which reflections were written anew without it."""
+    """What went, the reflections that went with it, those written anew in their place, and what is still to be done."""
 
     ids: tuple[str, ...]
     reflections: tuple[str, ...] = ()
     rebuilt: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
 
 
 def forget(store: Store, ids: Sequence[str], now: int) -> Forgotten:
@@ -30,3 +36,8 @@ def forget(store: Store, ids: Sequence[str], now: int) -> Forgotten:
         reflections=tuple(record.id for record in derived),
         rebuilt=tuple(rebuilt),
     )
+
+
+def lingering(store: Store) -> tuple[str, ...]:
+    """A warning while something forgotten may still stand in the files."""
+    return (LINGERING,) if store.stats().get("scrub_owed") else ()

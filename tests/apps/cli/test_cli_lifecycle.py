@@ -230,6 +230,39 @@ def test_forget_verified_gives_a_receipt(cli):
     assert "nothing is left" in cli.ok("forget", "m1", "--verify").out
 
 
+def test_forget_says_what_became_of_the_themes(cli):
+    fill(cli)
+    cli.ok("reflect")
+    rebuilt = cli.ok("forget", "m0")
+    assert "themes: 1 written anew" in rebuilt.out
+    removed = cli.ok("forget", "m1", "--json").json
+    assert (len(removed["reflections"]), removed["rebuilt"]) == (1, [])
+    cli.remember("nothing to do with it", "--id", "x")
+    assert "theme" not in cli.ok("forget", "x").out
+
+
+def test_a_receipt_tells_of_themes_too(cli):
+    fill(cli)
+    cli.ok("reflect")
+    assert "themes: 1 written anew" in cli.ok("forget", "m0", "--verify").out
+    assert "themes: 1 removed" in cli.ok("forget", "m1", "--verify").out
+
+
+def test_a_receipt_says_what_was_too_short_to_look_for_in_files(cli):
+    cli.remember("4417", "--id", "code")
+    told = " ".join(cli.ok("forget", "code", "--verify").out.split())
+    assert "but 1 text of less than 8 bytes could be looked for in the indexes alone, not in the files" in told
+
+
+def test_a_receipt_names_the_reflection_that_still_names_the_forgotten(cli):
+    cli.remember("Oscar is a grey cat", "--id", "o1")
+    cli.remember('{"members": ["o1", "o2"], "keywords": []}', "--kind", "reflection", "--id", "mine")
+    ran = cli("forget", "o1", "--verify", "--json")
+    assert (ran.code, ran.json["verified"], ran.json["named_by"]) == (1, False, ["mine"])
+    assert "the reflection mine, written by hand, still names what was forgotten" in ran.err
+    assert "`recollect forget mine`" in ran.err
+
+
 def test_a_receipt_that_proves_nothing_exits_with_1(cli):
     fill(cli)
     (cli.store.parent / f"{cli.store.name}.bak").write_bytes(cli.store.read_bytes())

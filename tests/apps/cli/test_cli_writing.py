@@ -2,6 +2,8 @@
 
 import pytest
 
+from recollect.stores.sqlite import SqliteStore, scrubbing
+
 FIELDS = {
     "essence": "a cat",
     "kind": "fact",
@@ -122,10 +124,33 @@ def test_update_changes_fields_and_clears_them(cli):
 
 def test_forget_removes_for_good(cli):
     id, other = cli.remember("the code is 4417"), cli.remember("keep me")
-    assert cli.ok("forget", id, "--json").json == {"forgotten": [id]}
+    gone = {"forgotten": [id], "reflections": [], "rebuilt": [], "warnings": []}
+    assert cli.ok("forget", id, "--json").json == gone
     assert cli("get", id).code == 1
     assert [record["id"] for record in cli.ok("list", "--json").lines] == [other]
     assert b"4417" not in cli.store.read_bytes()
+
+
+def test_forget_warns_while_somebody_reads_what_was_forgotten(cli):
+    for number in range(3):
+        cli.remember(f"the secret of the {number}th drawer is tzatziki", "--id", f"s{number}")
+    with SqliteStore(cli.store) as other:
+        reading = other.export_records()
+        next(reading)
+        told = cli.ok("forget", "s0")
+        assert told.out.split() == ["forgotten", "1", "s0"]
+        assert told.err.startswith("warning: text of what was forgotten may still stand in unused parts")
+        assert len(cli.ok("forget", "s1", "--json").json["warnings"]) == 1
+        reading.close()
+    assert cli.ok("forget", "s2").err == ""
+    assert b"tzatziki" not in cli.store.read_bytes()
+
+
+def test_forget_clears_a_large_file_before_it_tells(cli, monkeypatch):
+    monkeypatch.setattr(scrubbing, "REBUILT_AT_ONCE", 0)
+    cli.remember("the secret is tzatziki", "--id", "s")
+    assert cli.ok("forget", "s").err == ""
+    assert b"tzatziki" not in cli.store.read_bytes()
 
 
 def test_links_can_be_made_seen_and_removed(cli):

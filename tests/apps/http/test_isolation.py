@@ -150,7 +150,7 @@ def test_in_my_own_space_nothing_of_anothers_is_found(town: Town) -> None:
             if name == "metrics":
                 assert status == 403
             if name == "forget":
-                assert json.loads(text) == {"forgotten": []}
+                assert not any(json.loads(text).values())
     assert [count(town, tenant) for tenant in town.tenants] == [3] * 50
 
 

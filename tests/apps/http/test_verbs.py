@@ -1,12 +1,14 @@
 """Everything the Python API does, over HTTP."""
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
 from starlette.testclient import TestClient
 
 from recollect.clock import DAY
+from recollect.stores.sqlite import SqliteStore
 from recollect.testing import ToyEmbedder
 
 from serving import Site  # isort: skip
@@ -177,8 +179,9 @@ def test_a_batch_is_stored_together_or_not_at_all(client: TestClient) -> None:
 
 def test_forgetting(client: TestClient) -> None:
     first, second = remember(client, "a"), remember(client, "b")
-    assert client.post("/v1/forget", json={"ids": [first, "absent"]}).json() == {"forgotten": [first]}
-    assert client.delete(f"/v1/memories/{second}").json() == {"forgotten": [second]}
+    no_more = {"reflections": [], "rebuilt": [], "warnings": []}
+    assert client.post("/v1/forget", json={"ids": [first, "absent"]}).json() == {"forgotten": [first], **no_more}
+    assert client.delete(f"/v1/memories/{second}").json() == {"forgotten": [second], **no_more}
     assert client.delete(f"/v1/memories/{second}").status_code == 404
     assert client.get("/v1/count").json() == {"count": 0}
 
@@ -259,6 +262,19 @@ def test_tidying_is_a_dry_run_unless_told_otherwise(site: Site) -> None:
     assert client.post("/v1/tidy", json={"dry_run": False}).json()["batch"]
     assert client.get(f"/v1/memories/{id}").json()["archived_at"] is not None
     assert client.post("/v1/restore", json={"ids": [id]}).json() == {"ids": [id]}
+
+
+def test_forgetting_warns_while_somebody_reads_what_was_forgotten(client: TestClient, tmp_path: Path) -> None:
+    id = remember(client, "the combination of the safe is 4-8-15-16-23-42")
+    remember(client, "something else")
+    with SqliteStore(tmp_path / "memory.db") as other:
+        reading = other.export_records()
+        next(reading)
+        (warning,) = client.delete(f"/v1/memories/{id}").json()["warnings"]
+        reading.close()
+    assert "may still stand in unused parts of the store's files" in warning
+    assert warning.endswith("POST /v1/repair")
+    assert client.post("/v1/repair").json() == {"problems": []}
 
 
 def test_forgetting_with_a_receipt(client: TestClient, tmp_path: Any) -> None:

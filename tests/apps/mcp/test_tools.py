@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Awaitable, Callable
+from pathlib import Path
 from typing import Any
 
 import anyio
@@ -14,6 +15,7 @@ from recollect.apps.mcp.stdio import EVERYTHING, READING, OneMemory
 from recollect.clock import DAY
 from recollect.memory import Memory
 from recollect.selection import tokens
+from recollect.stores.sqlite import SqliteStore
 
 
 def session(memory: Memory, work: Callable[[Client], Awaitable[Any]], scopes: frozenset[str] = EVERYTHING) -> Any:
@@ -155,7 +157,7 @@ def test_link_forget_search_fetch(memory: Memory) -> None:
     fetched = call(memory, "fetch", {"id": second}).structured_content
     assert (fetched["text"], fetched["metadata"]["date"]) == ("Rex is a dog", "2026-05-08")
     gone = call(memory, "forget", {"ids": [second, "nothing", second]}).structured_content
-    assert gone == {"forgotten": [second], "unknown": ["nothing"]}
+    assert (gone["forgotten"], gone["unknown"], gone["warnings"]) == ([second], ["nothing"], [])
     assert memory.count() == 1
 
 
@@ -168,6 +170,22 @@ def test_reflect_writes_a_reflection_on_a_theme(memory: Memory) -> None:
     assert len(done["themes"][0]["members"]) == 4
     again = call(memory, "reflect", {}).structured_content
     assert again["created"] == []
+
+
+def test_forget_tells_of_themes_and_of_what_is_left_in_the_files(memory: Memory, tmp_path: Path) -> None:
+    memory.remember_many(
+        {"id": f"m{n}", "text": f"the grey cat Oscar sleeps on the sofa in room {n}"} for n in range(4)
+    )
+    memory.reflect()
+    with SqliteStore(tmp_path / "memory.db") as other:
+        reading = other.export_records()
+        next(reading)
+        answer = call(memory, "forget", {"ids": ["m0"]})
+        reading.close()
+    gone = answer.structured_content
+    assert (len(gone["reflections"]), len(gone["rebuilt"]), len(gone["warnings"])) == (1, 1, 1)
+    text = answer.content[0].text
+    assert text.startswith("Forgot 1. Themes: 1 written anew. Warning: text of what was forgotten may still stand")
 
 
 def test_keywords_take_the_whole_syntax(memory: Memory) -> None:

@@ -192,26 +192,48 @@ def _redacted(memory: "Memory") -> "Redacted":
         return memory.redact()
 
 
-def show_receipt(receipt: "Receipt", common: Common) -> None:
+def show_receipt(receipt: "Receipt", named_by: Sequence[str], common: Common) -> None:
     """The receipt of a verified forgetting; exit 1 when it could not be verified."""
     from recollect.apps import wire_upkeep
 
     if common.json:
-        show_json(wire_upkeep.receipt(receipt))
+        show_json(wire_upkeep.receipt(receipt, named_by))
     else:
-        show(styled(f"forgotten {len(receipt.forgotten)}", "green"), *(styled(f"  {id}") for id in receipt.forgotten))
-        rows = table("looked in", "asked", "found")
-        for search in receipt.searches:
-            rows.add_row(styled(search.where), str(search.asked), str(search.found))
-        for file in receipt.files:
-            rows.add_row(styled(file.file), f"{file.bytes} bytes", str(file.traces))
-        show(rows)
-        show(*(styled(note, "dim") for note in receipt.notes))
-        show(styled("nothing is left", "green") if receipt.verified else styled("not verified", "bold red"))
+        _show_proof(receipt)
+    for id in named_by:
+        warn(
+            f"the reflection {id}, written by hand, still names what was forgotten; remove it with `recollect forget {id}`, "
+            f"or write it anew with `recollect update {id} --text TEXT`"
+        )
     if not receipt.log_cleared:
         warn("another process uses the store, so its log could not be cleared; run `recollect doctor` when it is done")
     if not receipt.verified:
         raise typer.Exit(1)
+
+
+def _show_proof(receipt: "Receipt") -> None:
+    from recollect.apps.words import counted, themes_told
+
+    show(styled(f"forgotten {len(receipt.forgotten)}", "green"), *(styled(f"  {id}") for id in receipt.forgotten))
+    if gone := receipt.removed["reflections"]:
+        show(styled(f"themes: {themes_told(gone, len(receipt.rebuilt))}"))
+    rows = table("looked in", "asked", "found")
+    for search in receipt.searches:
+        rows.add_row(styled(search.where), str(search.asked), str(search.found))
+    for file in receipt.files:
+        rows.add_row(styled(file.file), f"{file.bytes} bytes", str(file.traces))
+    show(rows)
+    show(*(styled(note, "dim") for note in receipt.notes))
+    if not receipt.verified:
+        show(styled("not verified", "bold red"))
+    elif not receipt.too_short:
+        show(styled("nothing is left", "green"))
+    else:
+        few = counted(receipt.too_short, "text")
+        show(
+            styled("nothing is left", "green")
+            + styled(f", but {few} of less than 8 bytes could be looked for in the indexes alone, not in the files")
+        )
 
 
 def _show_actions(actions: Sequence["Action"], how: str) -> None:

@@ -9,7 +9,7 @@ from recollect.apps.cli.flat import command
 from recollect.apps.cli.lifecycle import show_receipt
 from recollect.apps.cli.opening import in_file, reading, text_of, writing
 from recollect.apps.cli.options import Common, Embedder, Fields, Words, listed
-from recollect.apps.cli.output import moment, show, show_json, styled
+from recollect.apps.cli.output import moment, show, show_json, styled, warn
 from recollect.errors import InvalidInput, NotFound
 
 if TYPE_CHECKING:
@@ -101,6 +101,9 @@ def forget(
     ] = False,
 ) -> None:
     """Remove memories for good, with everything derived from them."""
+    from recollect.apps import keeping, wire_upkeep
+    from recollect.apps.words import themes_told
+
     with reading(common) as memory:
         missing = [id for id in ids if id not in memory.store.get(ids)]
         if missing:
@@ -108,13 +111,18 @@ def forget(
                 f"there is no memory {missing[0]!r}, so nothing was forgotten; `recollect list` shows the ids"
             )
         if verify:
-            show_receipt(memory.forget_verified(*ids), common)
+            receipt = memory.forget_verified(*ids)
+            show_receipt(receipt, keeping.still_naming(memory, receipt), common)
             return
-        gone = memory.forget(*ids)
+        done = keeping.forget(memory, ids, closing=True)
     if common.json:
-        show_json({"forgotten": gone})
+        show_json(wire_upkeep.forgotten(done))
     else:
-        show(styled(f"forgotten {len(gone)}", "green"), *(styled(f"  {id}") for id in gone))
+        show(styled(f"forgotten {len(done.ids)}", "green"), *(styled(f"  {id}") for id in done.ids))
+        if done.reflections:
+            show(styled(f"themes: {themes_told(len(done.reflections), len(done.rebuilt))}"))
+    for warning in done.warnings:
+        warn(warning)
 
 
 @command(app, panel=PANEL, example="recollect link ID1 ID2 --kind caused_by --weight 0.8")

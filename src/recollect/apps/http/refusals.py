@@ -70,6 +70,7 @@ _WORDS = {
     "`recollect undo --list` shows what there is": "the answers of reflect and tidy name theirs",
     "with --skip-bad": "with ?skip_bad=true",
     "recollect embed --missing": "POST /v1/embed-missing",
+    "recollect doctor --repair": "POST /v1/repair",
 }
 
 

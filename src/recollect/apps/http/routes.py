@@ -99,9 +99,9 @@ ROUTES: tuple[Route, ...] = (
     _verb("POST", "/v1/contest", verbs.contest, "write", asked.Contest, wire.EdgeShape, status=201,
           about="Mark that a newer memory contradicts an older one."),
     # -- deleting
-    _verb("DELETE", "/v1/memories/{id}", verbs.forget_memory, "delete", asked.History, shapes.ForgottenShape,
+    _verb("DELETE", "/v1/memories/{id}", verbs.forget_memory, "delete", asked.History, wire_upkeep.ForgottenShape,
           about="Forget a memory for good, with everything derived from it."),
-    _verb("POST", "/v1/forget", verbs.forget, "delete", asked.Ids, shapes.ForgottenShape,
+    _verb("POST", "/v1/forget", verbs.forget, "delete", asked.Ids, wire_upkeep.ForgottenShape,
           about="Forget several memories for good; answers with the ids that existed."),
     _verb("DELETE", "/v1/links", verbs.unlink, "delete", asked.Unlink, shapes.RemovedShape,
           about="Remove the links from one memory to another."),

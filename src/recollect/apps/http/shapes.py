@@ -68,12 +68,6 @@ class ReflectionsShape(TypedDict):
     next: str | None
 
 
-class ForgottenShape(TypedDict):
-    """The ids that existed."""
-
-    forgotten: list[str]
-
-
 class RemovedShape(TypedDict):
     """How many links there were."""
 

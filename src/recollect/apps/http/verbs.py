@@ -110,13 +110,13 @@ def update(memory: Memory, question: asked.Changes) -> wire.MemoryShape:
     return wire.memory(memory.update(question.id, **question.given("id")))
 
 
-def forget_memory(memory: Memory, question: asked.History) -> shapes.ForgottenShape:
+def forget_memory(memory: Memory, question: asked.History) -> wire_upkeep.ForgottenShape:
     memory.get(question.id)
-    return {"forgotten": list(memory.forget(question.id))}
+    return _forgotten(memory, [question.id])
 
 
-def forget(memory: Memory, question: asked.Ids) -> shapes.ForgottenShape:
-    return {"forgotten": list(memory.forget(*question.ids))}
+def forget(memory: Memory, question: asked.Ids) -> wire_upkeep.ForgottenShape:
+    return _forgotten(memory, question.ids)
 
 
 def link(memory: Memory, question: asked.Link) -> wire.EdgeShape:
@@ -174,7 +174,8 @@ def contest(memory: Memory, question: asked.Contest) -> wire.EdgeShape:
 
 
 def forget_verified(memory: Memory, question: asked.Ids) -> wire_upkeep.ReceiptShape:
-    return wire_upkeep.receipt(memory.forget_verified(*question.ids))
+    receipt = memory.forget_verified(*question.ids)
+    return wire_upkeep.receipt(receipt, keeping.still_naming(memory, receipt))
 
 
 def redact(memory: Memory, question: asked.Redact) -> wire_upkeep.RedactedShape:
@@ -200,6 +201,11 @@ def _searched(memory: Memory, question: asked.Recall) -> Recall:
     if question.vector is not None:
         given["vector"] = np.asarray(question.vector, dtype=np.float64)
     return memory.recall(question.query, **given)
+
+
+def _forgotten(memory: Memory, ids: list[str]) -> wire_upkeep.ForgottenShape:
+    done = wire_upkeep.forgotten(keeping.forget(memory, ids))
+    return {**done, "warnings": [said(warning) for warning in done["warnings"]]}
 
 
 def _fields(question: asked.Fields) -> dict[str, Any]:

@@ -1,7 +1,7 @@
 """What the tools answer: the shapes of structured content, and the text beside it."""
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,9 +10,10 @@ from typing_extensions import TypedDict
 from recollect.apps import wire_upkeep
 from recollect.apps.mcp.envelope import NOTICE, Quoted, provenance, quote, shown, visible
 from recollect.apps.wire import EdgeShape
-from recollect.apps.wire_upkeep import ReflectedShape
-from recollect.apps.words import in_words
+from recollect.apps.wire_upkeep import ForgottenShape, ReflectedShape
+from recollect.apps.words import in_words, themes_told
 from recollect.clock import iso
+from recollect.lifecycle.forgetting import Forgotten
 from recollect.model import Edge, Hit, Record
 from recollect.reflect.model import Reflected
 from recollect.stores.base import VERSIONED
@@ -63,10 +64,9 @@ class UpdatedAnswer(TypedDict):
     embedded: bool
 
 
-class ForgottenAnswer(TypedDict):
-    """Which memories are gone, and which were never there."""
+class ForgottenAnswer(ForgottenShape):
+    """Which memories are gone, with what became of the themes they were part of, and which were never there."""
 
-    forgotten: list[str]
     unknown: list[str]
 
 
@@ -157,16 +157,16 @@ def updated(record: Record, changed: Sequence[str]) -> Answer:
     return Answer(shown(structured), f"Changed {', '.join(changed)} of {name}{tail}")
 
 
-def forgotten(asked: Sequence[str], gone: Iterable[str]) -> Answer:
+def forgotten(asked: Sequence[str], done: Forgotten) -> Answer:
     """What `forget` answers."""
-    existed = set(gone)
-    structured: ForgottenAnswer = {
-        "forgotten": [id for id in dict.fromkeys(asked) if id in existed],
-        "unknown": [id for id in dict.fromkeys(asked) if id not in existed],
-    }
-    unknown = len(structured["unknown"])
-    tail = f" {unknown} of the ids named no memory." if unknown else ""
-    return Answer(shown(structured), f"Forgot {len(structured['forgotten'])}.{tail}")
+    unknown = [id for id in dict.fromkeys(asked) if id not in done.ids]
+    structured: ForgottenAnswer = {**wire_upkeep.forgotten(done), "unknown": unknown}
+    parts = [f"Forgot {len(done.ids)}."]
+    if unknown:
+        parts.append(f"{len(unknown)} of the ids named no memory.")
+    if done.reflections:
+        parts.append(f"Themes: {themes_told(len(done.reflections), len(done.rebuilt))}.")
+    return Answer(shown(structured), " ".join([*parts, *(f"Warning: {warning}." for warning in done.warnings)]))
 
 
 def linked(edge: Edge, shape: EdgeShape) -> Answer:

@@ -180,7 +180,7 @@ def update(memory: Memory, asked: UpdateArguments, client: str) -> Answer:
 
 
 def forget(memory: Memory, asked: ForgetArguments, client: str) -> Answer:
-    return answers.forgotten(asked.ids, memory.forget(*asked.ids))
+    return answers.forgotten(asked.ids, keeping.forget(memory, asked.ids))
 
 
 def link(memory: Memory, asked: LinkArguments, client: str) -> Answer:
