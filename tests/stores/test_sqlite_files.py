@@ -15,7 +15,7 @@ import pytest
 from recollect.errors import NotAStore, StoreBusy, StoreDamaged, StoreError, StoreReadOnly, StoreTooNew
 from recollect.model import Draft, Filter
 from recollect.query.keywords import parse_keywords
-from recollect.stores.sqlite import SqliteStore, schema
+from recollect.stores.sqlite import SqliteStore, opening, schema
 from recollect.testing.contract.words import SPACE, TOY
 
 NOW = 1_770_000_000_000_000
@@ -241,6 +241,16 @@ def test_two_processes_may_create_a_store_at_once(tmp_path: Path, monkeypatch: p
     monkeypatch.setattr(schema, "version", then_created)
     with SqliteStore(path) as store:
         assert store.count(Filter(now=0)) == 0
+
+
+def test_opening_waits_for_one_who_writes_before_there_is_a_log(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As when several processes create a store at once: SQLite itself does not wait to turn the log on."""
+    writing = apsw.Connection(str(path))
+    assert writing.execute("PRAGMA journal_mode = DELETE").get == "delete"
+    writing.execute("BEGIN IMMEDIATE")
+    monkeypatch.setattr(opening.time, "sleep", lambda _: writing.close())
+    with SqliteStore(path) as store:
+        assert store._connections._writer.execute("PRAGMA journal_mode").get == "wal"
 
 
 def test_migrations_are_applied_in_order_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

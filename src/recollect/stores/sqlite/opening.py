@@ -59,13 +59,27 @@ def open_first(path: str, read_only: bool, patience: Patience) -> apsw.Connectio
             if schema.version(connection) == 0:
                 connection.execute(f"PRAGMA page_size = {schema.PAGE_SIZE}")
             schema.migrate(connection)
-            connection.execute("PRAGMA journal_mode = WAL").get  # noqa: B018
+            _keep_a_log(connection, patience)
         if connection.execute("SELECT store_id FROM counters").get is None:
             raise StoreDamaged(f"{path} has lost its counters; restore it from a copy")
     except BaseException:
         connection.close()
         raise
     return connection
+
+
+def _keep_a_log(connection: apsw.Connection, patience: Patience) -> None:
+    """Turns WAL on. SQLite gives up at once where another process is about to write, or does the same; so we ask again."""
+    deadline = time.monotonic() + patience.seconds
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode = WAL").fetchall()
+        except apsw.BusyError:
+            if time.monotonic() >= deadline:
+                raise
+            time.sleep(_LONGEST_PAUSE_S)
+        else:
+            return
 
 
 def connect(path: str, read_only: bool, patience: Patience) -> apsw.Connection:
