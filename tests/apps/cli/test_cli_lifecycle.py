@@ -3,6 +3,8 @@
 import json
 import re
 
+import pytest
+
 import recollect
 from recollect.testing import FixedClock, ToyEmbedder
 
@@ -45,6 +47,23 @@ def test_reflect_shows_who_is_in_a_theme_while_there_is_news(cli):
     assert again.out == "promoted 0, linked 0, reflections 0 new, 0 refreshed, 0 gone\n"
     assert again.err == ""
     assert "likes his sofa" in cli.ok("reflect", "--dry-run").out
+
+
+def test_recall_shows_a_theme_with_its_first_members(cli):
+    fill(cli)
+    cli.ok("reflect")
+    told = " ".join(cli.ok("recall", "grey cat", "--kind", "reflection").out.split())
+    assert "(a theme of 4 memories) m0 the small grey cat Oscar likes his sofa m1 the small grey cat" in told
+    assert "likes his birds and 1 more" in told
+
+
+def test_recall_boosts_reflections(cli):
+    fill(cli)
+    cli.ok("reflect")
+    asked = ("recall", "grey cat", "--kind", "reflection", "--json")
+    (usual,), (boosted,) = cli.ok(*asked).lines, cli.ok(*asked, "--reflection-boost", "3").lines
+    assert boosted["score"] == pytest.approx(3 * usual["score"])
+    assert cli(*asked, "--reflection-boost", "-1").code == 2
 
 
 def test_reflect_says_when_memories_have_no_vector(cli):

@@ -14,6 +14,7 @@ from recollect.apps.cli.output import show, show_json, show_lines, warn
 from recollect.clock import to_us
 
 if TYPE_CHECKING:
+    from recollect.memory import Memory
     from recollect.recipes import Recipe
     from recollect.settings import Settings
     from recollect.trace import Recall, WhyNot
@@ -49,6 +50,10 @@ class Formula:
     now: Annotated[
         str | None, typer.Option("--now", metavar="TIME", help="The moment the question is asked, if not now.")
     ] = None
+    reflection_boost: Annotated[
+        float | None,
+        typer.Option("--reflection-boost", min=0, help="A factor for reflections; --no-reflections leaves them out."),
+    ] = None
 
     def resolved(self, settings: "Settings") -> "Recipe":
         """The recipe with its changes."""
@@ -57,7 +62,12 @@ class Formula:
 
     def given(self) -> dict[str, Any]:
         """The rest, as keyword arguments of `recall`."""
-        return {"limit": self.limit, "max_tokens": self.max_tokens, "now": moment_of(self.now)}
+        return {
+            "limit": self.limit,
+            "max_tokens": self.max_tokens,
+            "now": moment_of(self.now),
+            "reflection_boost": self.reflection_boost,
+        }
 
 
 @command(
@@ -83,7 +93,7 @@ def recall(
         found = memory.recall(text_of(question), recipe=chosen, **formula.given(), **filters.where())
         reason = None if why_not is None else found.why_not(why_not)
         # Before the memory is closed: closing writes down what was recalled, and that may wait for another process.
-        _show_found(found, common, explain, reason)
+        _show_found(memory, found, common, explain, reason)
 
 
 @command(
@@ -93,7 +103,7 @@ def search_keywords(question: Question, filters: Filters, common: Common, limit:
     """The keyword leg alone, with its whole syntax: "a phrase", AND, OR, NOT, prefix*, content:, essence: and tags:."""
     with reading(common, Models(embedder="none")) as memory:
         found = memory.search_keywords(text_of(question), limit=limit, **filters.where())
-        _show_found(found, common)
+        _show_found(memory, found, common)
 
 
 @command(app, panel=PANEL, example='recollect parse "what did we decide about #pricing last week?" --now 2026-05-08')
@@ -130,7 +140,9 @@ def moment_of(now: str | None) -> datetime:
     return moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
 
 
-def _show_found(found: "Recall", common: Common, explain: bool = False, reason: "WhyNot | None" = None) -> None:
+def _show_found(
+    memory: "Memory", found: "Recall", common: Common, explain: bool = False, reason: "WhyNot | None" = None
+) -> None:
     for message in found.warnings:
         warn(message)
     if common.json:
@@ -141,8 +153,8 @@ def _show_found(found: "Recall", common: Common, explain: bool = False, reason: 
         else:
             show_lines({"id": hit.id, "text": hit.text, **wire.hit(hit)} for hit in found)
         return
-    from recollect.apps.cli.explaining import absence, hits
+    from recollect.apps.cli.explaining import absence, first_members, hits
 
-    show(hits(found, explain))
+    show(hits(found, explain, memory.store.get(first_members(found))))
     if reason is not None:
         show(absence(reason))

@@ -19,29 +19,41 @@ MOST_MEMBERS = 3  # of a theme
 _EIGHTHS = " ▏▎▍▌▋▊▉█"
 
 
-def hits(found: Recall, explained: bool) -> RenderableType:
-    """The hits, one below the other; with `explained`, each with its bars and the whole with its timings."""
+def hits(found: Recall, explained: bool, named: Mapping[str, Record] | None = None) -> RenderableType:
+    """The hits, one below the other; with `explained`, each with its bars and the whole with its timings.
+
+    A theme is shown with its first members; those in `named` with how they begin.
+    """
     if not found:
         return styled("nothing found", "yellow")
-    parts: list[RenderableType] = [_hit(hit, explained) for hit in found]
+    parts: list[RenderableType] = [_hit(hit, named or {}, explained) for hit in found]
     return Group(*parts, *([_trace(found)] if explained else []))
 
 
-def _hit(hit: Hit, explained: bool) -> RenderableType:
+def first_members(found: Recall) -> list[str]:
+    """The members of themes that are shown."""
+    return list(dict.fromkeys(id for hit in found for id in hit.members[:MOST_MEMBERS]))
+
+
+def _hit(hit: Hit, named: Mapping[str, Record], explained: bool) -> RenderableType:
     grid = Table.grid(padding=(0, 2))
     grid.add_column(justify="right", style="bold cyan", width=3)
     grid.add_column(style="green", min_width=7, no_wrap=True)
     grid.add_column(overflow="fold")
-    grid.add_row(str(hit.rank), f"{hit.score:.4f}", styled(in_words(hit.record).strip(), "bold"))
+    grid.add_row(str(hit.rank), f"{hit.score:.4f}", _said(hit, named))
     grid.add_row("", "", _beside(hit))
     return Group(grid, Padding(explanation(hit), (0, 0, 1, 5))) if explained else grid
+
+
+def _said(hit: Hit, named: Mapping[str, Record]) -> Text:
+    return styled(in_words(hit.record).strip(), "bold") + members_shown(hit.members, named)
 
 
 def members_shown(ids: Sequence[str], named: Mapping[str, Record]) -> Text:
     """The first members of a theme, each on a line with its beginning, and how many more there are."""
     lines = styled("")
     for id in ids[:MOST_MEMBERS]:
-        lines += styled(f"\n  {id}", "dim") + styled(f"  {head(named[id]) if id in named else 'is gone'}")
+        lines += styled(f"\n  {id}", "dim") + styled(f"  {head(named[id])}" if id in named else "")
     more = len(ids) - MOST_MEMBERS
     return lines + styled(f"\n  and {more} more", "dim") if more > 0 else lines
 
