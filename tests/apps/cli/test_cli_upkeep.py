@@ -7,6 +7,7 @@ import pytest
 
 from recollect.cookbook import RECIPES, named
 from recollect.recipe_files import from_data
+from recollect.stores.sqlite import SqliteStore
 
 
 def test_judgements_are_recorded_listed_and_carried(cli, tmp_path):
@@ -95,6 +96,18 @@ def test_verify_fails_for_weights_that_are_not_here(cli, monkeypatch, tmp_path):
     ran = cli("models", "verify", "e5-small-v2", "--json")
     assert ran.code == 1
     assert ran.json["problems"] != []
+
+
+def test_doctor_counts_one_problem_as_one(cli):
+    cli.remember("the code of the door is 4417", "--id", "code")
+    with SqliteStore(cli.store) as other:
+        reading = other.export_records()
+        next(reading)
+        cli.ok("forget", "code")
+        assert cli("doctor").out.endswith("\n1 problem; try --repair\n")
+        assert cli("doctor", "--repair").out.endswith("\n1 problem left\n")
+        reading.close()
+    assert cli.ok("doctor").out.endswith("the store is healthy\n")
 
 
 def test_embed_says_what_it_needs(cli):

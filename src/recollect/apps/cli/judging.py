@@ -103,7 +103,9 @@ def import_(file: Annotated[str, typer.Argument(help="A JSON Lines file; - reads
     if common.json:
         show_json({"judgements": len(judgements)})
     else:
-        show(styled("judged", "green") + styled(f" {len(judgements)} answers"))
+        from recollect.apps.words import counted
+
+        show(styled("judged", "green") + styled(f" {counted(len(judgements), 'answer')}"))
 
 
 def _judgements(file: str, lines: Iterator[str]) -> "Iterator[Judgement]":

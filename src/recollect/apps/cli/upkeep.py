@@ -21,6 +21,7 @@ def doctor(
 ) -> None:
     """Compare every index with the text; exit 1 when something is wrong."""
     from recollect.apps import wire
+    from recollect.apps.words import counted
 
     with reading(common, Models(embedder="none", reranker="none")) as memory:
         found = list(memory.check())
@@ -38,12 +39,11 @@ def doctor(
             mended = repair and one not in left
             label = styled("mended  ", "green") if mended else styled("problem ", "bold red")
             show(label + styled(f"{one.area}: {one.message}"))
+        problems = counted(len(left), "problem")
         show(
             styled("the store is healthy", "green")
             if not left
-            else styled(
-                f"{len(left)} problems; try --repair" if not repair else f"{len(left)} problems are left", "bold red"
-            )
+            else styled(f"{problems} left" if repair else f"{problems}; try --repair", "bold red")
         )
     if left:
         raise typer.Exit(1)
@@ -99,7 +99,9 @@ def settings(common: Common) -> None:
 
 
 def _show_count(count: int, done: str, common: Common) -> None:
+    from recollect.apps.words import counted
+
     if common.json:
         show_json({done: count})
     else:
-        show(styled(done, "green") + styled(f" {count} memories"))
+        show(styled(done, "green") + styled(f" {counted(count, 'memory', 'memories')}"))
