@@ -154,11 +154,11 @@ class Memory:
 
     def forget(self, *ids: str) -> list[str]:
         """Removes memories for good, with everything derived from them; returns the ids that existed."""
-        return list(forget(self.store, ids, self.clock()).ids)
+        return list(forget(self.store, _ids("forget", ids), self.clock()).ids)
 
     def forget_verified(self, *ids: str) -> Receipt:
         """The same, then proves it: every leg and index is asked, the live files are read, and a receipt is returned."""
-        return forget_verified(self.store, ids, self.clock())
+        return forget_verified(self.store, _ids("forget_verified", ids), self.clock())
 
     def contest(self, new_id: str, old_id: str, close: bool = False) -> Edge:
         """Marks that a newer memory contradicts an older one; both stand, unless `close` ends the older one's validity."""
@@ -312,11 +312,11 @@ class Memory:
 
     def archive(self, *ids: str) -> Sequence[str]:
         """Hides memories from every search; `everything=True` still finds them."""
-        return archive(self.store, ids, self.clock())
+        return archive(self.store, _ids("archive", ids), self.clock())
 
     def restore(self, *ids: str) -> Sequence[str]:
         """Brings archived and expired memories back."""
-        return restore(self.store, ids, self.clock())
+        return restore(self.store, _ids("restore", ids), self.clock())
 
     def audit(self) -> AuditReport:
         """Looks for duplicates, stale facts, memories never recalled, likely secrets and orphans."""
@@ -325,7 +325,7 @@ class Memory:
 
     def redact(self, *ids: str) -> Redacted:
         """Takes likely secrets out of these memories, or of all, in every version and index."""
-        done = redact(self.store, ids or None, self.clock(), self._embedding.fill)
+        done = redact(self.store, _ids("redact", ids) or None, self.clock(), self._embedding.fill)
         for warning in done.warnings:
             self._warn(warning)
         return done
@@ -416,6 +416,13 @@ def _text_and_fields(item: str | Mapping[str, Any]) -> tuple[str, Mapping[str, A
     if "text" not in item:
         raise InvalidInput(f"a memory needs a text; got only {', '.join(item) or 'nothing'}")
     return item["text"], {name: value for name, value in item.items() if name != "text"}
+
+
+def _ids(verb: str, ids: Sequence[Any]) -> Sequence[str]:
+    for id in ids:
+        if not isinstance(id, str):
+            raise InvalidInput(f'{verb} takes ids one by one: {verb}("a", "b"), or {verb}(*ids) for a list; got {id!r}')
+    return ids
 
 
 def _converted(name: str, value: Any) -> Any:
