@@ -100,6 +100,7 @@ def test_tidy_tells_where_all_it_did_can_be_seen(cli):
     batch = cli.ok("undo", "--list", "--json").lines[0]["batch"]
     assert f"and 10 more; recollect undo {batch} --list shows all" in done
     assert cli.ok("undo", batch, "--list").out.count(" decay ") == 60
+    assert f"and 10 more; recollect undo {batch} --list shows all" in cli.ok("undo").out
 
 
 def test_tidying_both_dry_and_wet_is_refused(cli):
@@ -195,7 +196,8 @@ def test_the_journal_shows_what_a_batch_did(cli):
     assert re.fullmatch(MOMENT, decayed["after"]["until"])
     assert "expire" in cli.ok("undo", batch, "--list").out
     assert cli.ok("get", "old", "--json").json["archived_at"] is not None
-    assert cli("undo", "nonsense", "--list").code == 1
+    unknown = cli("undo", "nonsense", "--list")
+    assert (unknown.code, "no batch 'nonsense'" in unknown.err) == (1, True)
 
 
 def test_archive_and_restore(cli):

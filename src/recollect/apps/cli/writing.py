@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from recollect.apps.cli.flat import command
-from recollect.apps.cli.lifecycle import show_receipt
 from recollect.apps.cli.opening import in_file, reading, text_of, writing
 from recollect.apps.cli.options import Common, Embedder, Fields, Words, listed
 from recollect.apps.cli.output import moment, show, show_json, styled, warn
@@ -102,6 +101,7 @@ def forget(
 ) -> None:
     """Remove memories for good, with everything derived from them."""
     from recollect.apps import keeping, wire_upkeep
+    from recollect.apps.cli.telling import show_receipt
     from recollect.apps.words import themes_told
 
     with reading(common) as memory:
