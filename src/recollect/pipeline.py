@@ -260,11 +260,20 @@ def _hits(kept: Sequence[Ranked], ordered: Ordered, runs: Sequence[Run]) -> tupl
 
 
 def members(record: Record) -> tuple[str, ...]:
-    """The memories a reflection was made from."""
+    """The memories a reflection was made from; one whose text is not JSON with a list of ids was written by hand and has none."""
+    return listed(record, "members")
+
+
+def listed(record: Record, name: str) -> tuple[str, ...]:
+    """A list of strings in the JSON of a reflection; anything else there counts as nothing."""
     if record.kind != REFLECTION:
         return ()
     try:
         content = json.loads(record.text)
-    except ValueError:  # a reflection written by hand is plain text
+        found = content.get(name) if isinstance(content, dict) else None
+        if not isinstance(found, list) or not all(isinstance(one, str) for one in found):
+            return ()
+        "".join(found).encode()  # JSON can spell lone surrogates, which are in no id and no word
+    except (ValueError, RecursionError):
         return ()
-    return tuple(content.get("members", ())) if isinstance(content, dict) else ()
+    return tuple(found)

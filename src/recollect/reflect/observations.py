@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from recollect.model import REFLECTION, Edge, Filter, Record, Vector
-from recollect.pipeline import members
+from recollect.pipeline import listed, members
 from recollect.reflect.model import NEAREST
 from recollect.reflect.promotion import RAISED
 from recollect.reflect.themes import identity
@@ -57,7 +57,7 @@ def observe(store: Store, now: int) -> Observations:
                 found[record.id] = record
                 if vector is not None:
                     vectors[record.id] = vector
-            elif record.kind == REFLECTION and record.id == identity(members(record)):
+            elif (its := members(record)) and record.id == identity(its):
                 reflections[record.id] = record
     nearest = [edge for edge in all_there_is.edges if edge.kind == NEAREST]
     repeated = [edge for edge in all_there_is.edges if edge.kind == CORROBORATES]
@@ -88,4 +88,4 @@ def pages(store: Store, filter: Filter) -> Iterator[Record]:
 
 def keywords(record: Record) -> tuple[str, ...]:
     """The keywords of a reflection."""
-    return tuple(json.loads(record.text).get("keywords", ()))
+    return listed(record, "keywords")

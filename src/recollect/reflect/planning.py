@@ -53,8 +53,8 @@ def plan(
             continue
         theme = Theme(themes.identity(group), group, (), themes.coherence(vectors))
         centres[theme.id] = themes.centre(vectors)
-        if described and theme.id in written:
-            known.append(_described(theme, keywords(seen.reflections[theme.id])))
+        if described and theme.id in written and (before := keywords(seen.reflections[theme.id])):
+            known.append(_described(theme, before))
         else:
             undescribed.append(theme)
     fresh = _describe(undescribed, seen, settings)

@@ -66,6 +66,14 @@ def test_recall_boosts_reflections(cli):
     assert cli(*asked, "--reflection-boost", "-1").code == 2
 
 
+@pytest.mark.parametrize("members", ['[1, "a"]', '[["x"]]', '"abc"', "5"])
+def test_a_reflection_written_by_hand_keeps_nobody_from_reflecting(cli, members):
+    cli.remember(f'{{"members": {members}}}', "--kind", "reflection", "--id", "mine")
+    assert cli.ok("reflect").out == "promoted 0, linked 0, reflections 0 new, 0 refreshed, 0 gone\n"
+    cli.ok("audit")
+    assert cli.ok("get", "mine", "--json").json["text"] == f'{{"members": {members}}}'
+
+
 def test_reflect_says_when_memories_have_no_vector(cli):
     cli.remember("Oscar is a grey cat")
     ran = cli.ok("reflect", "--json")
