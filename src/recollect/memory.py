@@ -27,7 +27,7 @@ from recollect.lifecycle.tidying import Tidied, tidy
 from recollect.lifecycle.tiers import with_lifetime
 from recollect.lifecycle.undoing import Undone, undo
 from recollect.llm import Chat
-from recollect.model import Edge, Filter, Record, Vector
+from recollect.model import REFLECTION, Edge, Filter, Record, Vector
 from recollect.pipeline import Engine, Notes, gather, search
 from recollect.query.parse import parse
 from recollect.query.tags import Vocabulary
@@ -236,8 +236,8 @@ class Memory:
         return self.recall(text, limit=limit, recipe="keyword", **where)
 
     def search_reflections_only(self, text: str, *, limit: int = 10, recency: float = 0.0) -> Recall:
-        """Themes alone, by cosine; `recency` (0.1, say) blends in how fresh they are."""
-        return self.recall(text, limit=limit, recipe=reflections_only(recency))
+        """Themes alone, by cosine; `recency` (0.1, say) blends in how fresh they are. Without a vector of the query, none."""
+        return self.recall(text, limit=limit, recipe=reflections_only(recency), kinds=[REFLECTION])
 
     def get(self, id: str, known_at: Moment | None = None) -> Record:
         """One memory as it stands, or as the store knew it."""

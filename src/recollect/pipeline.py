@@ -17,7 +17,7 @@ from recollect.cross_encoding import cross_encode
 from recollect.embedders.base import unit
 from recollect.errors import RecollectError
 from recollect.explain import absence
-from recollect.legs import Leg, Recent, deep_enough, reflections_alone
+from recollect.legs import Leg, Recent, Reflections, deep_enough, reflections_alone
 from recollect.llm import Chat
 from recollect.model import REFLECTION, Filter, Hit, Placing, Record, Run, Scored, Timing, Vector
 from recollect.query.asking import ask
@@ -32,6 +32,7 @@ from recollect.threads import gaps
 from recollect.trace import Recall, Trace
 
 FEWEST_NEWEST = 100  # as deep as other legs look, so that a budget has something to choose from
+BLANK = "the query has no words"
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,6 +120,9 @@ def gather(query: Query, recipe: Recipe, engine: Engine, notes: Notes) -> Gather
     """Runs the legs side by side, then reads the candidates' records, edges and vectors in one batch each."""
     query, runs = retrieve(query, recipe, engine, notes)
     if all(run.skipped is not None for run in runs):
+        if _themes_alone(recipe):
+            notes.warnings.extend(f"themes are searched by meaning alone, and {run.skipped}" for run in runs)
+            return Gathered(query, tuple(runs), {})
         return _newest(query, runs, recipe, engine.store)
     ids = list(dict.fromkeys(hit.id for run in runs for hit in run.hits))
     if recipe.fill:
@@ -133,6 +137,11 @@ def gather(query: Query, recipe: Recipe, engine: Engine, notes: Notes) -> Gather
     between = gaps([records[id] for id in ids], query.filter, engine.store, steps) if steps else None
     vectors = engine.store.vectors(ids) if recipe.selection.diversity > 0 and ids else {}
     return Gathered(query, tuple(runs), records, edges, between, vectors)
+
+
+def _themes_alone(recipe: Recipe) -> bool:
+    """Whether a recipe looks for themes and nothing else; then the newest memories are no answer."""
+    return {leg.name for leg in recipe.legs} == {Reflections.name}
 
 
 def _still(hits: Sequence[Scored], records: Mapping[str, Record]) -> tuple[Scored, ...]:
@@ -183,8 +192,10 @@ def _guarded(leg: Leg, run: Callable[[], Run], notes: Notes) -> Run:
 
 
 def _embedded(query: Query, engine: Engine, notes: Notes, focused: bool) -> Query:
-    if engine.embed is None or not query.text.strip():
+    if engine.embed is None:
         return query
+    if not query.text.strip():
+        return replace(query, no_vector=BLANK)
     if focused:
         query = focus(query, engine.store.frequencies)
     try:

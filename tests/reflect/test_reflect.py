@@ -403,6 +403,33 @@ def test_reflections_alone_with_recency_blended_in(cats: recollect.Memory) -> No
         assert blended == pytest.approx(0.90 * plain + 0.10 * 2 ** (-14 / 7))
 
 
+@pytest.mark.parametrize("query", ["", "  ", "\n\t"])
+def test_reflections_alone_of_a_blank_query_are_none_and_it_is_said(cats: recollect.Memory, query: str) -> None:
+    with cats as memory:
+        found = memory.search_reflections_only(query, recency=0.1)
+        assert list(found) == []
+        assert found.warnings == ("themes are searched by meaning alone, and the query has no words",)
+        assert [hit.record.kind for hit in memory.recall(query, kinds=["reflection"])] == ["reflection"]
+
+
+def test_reflections_alone_without_an_embedder_are_none_and_it_is_said(cats: recollect.Memory, tmp_path: Path) -> None:
+    cats.close()
+    with recollect.open(tmp_path / "m.db", embedder=None, reranker=None) as memory:
+        found = memory.search_reflections_only("Oscar cat")
+        assert list(found) == []
+        why = "there is no embedder and no query vector"
+        assert found.warnings == (f"themes are searched by meaning alone, and {why}",)
+        assert found.trace.skipped == (("reflections", why),)
+        assert [hit.record.kind for hit in memory.recall("Oscar cat", kinds=["reflection"])] == ["reflection"]
+
+
+def test_reflections_alone_where_there_are_none(tmp_path: Path) -> None:
+    with recollect.open(tmp_path / "m.db", embedder=ToyEmbedder(), reranker=None) as memory:
+        memory.remember_many(["the small grey cat Oscar", "taxes are due in April"])
+        found = memory.search_reflections_only("Oscar")
+        assert (list(found), found.warnings) == ([], ())
+
+
 def test_a_theme_reembedded_keeps_the_mean_of_its_members(tmp_path: Path) -> None:
     path = tmp_path / "m.db"
     with recollect.open(path, embedder=ToyEmbedder(128), reranker=None) as memory:

@@ -243,6 +243,14 @@ def test_reflecting_and_taking_it_back(client: TestClient) -> None:
     assert client.get("/v1/reflections").json()["reflections"] == []
 
 
+def test_a_blank_search_of_reflections_finds_nothing_and_says_why(client: TestClient) -> None:
+    remember(client, "the grey cat Oscar sleeps on the warm sofa")
+    for query in ("", "  "):
+        found = client.post("/v1/reflections/search", json={"query": query}).json()
+        assert found["hits"] == []
+        assert found["warnings"] == ["themes are searched by meaning alone, and the query has no words"]
+
+
 def test_a_dry_run_of_reflecting_names_no_batch(client: TestClient) -> None:
     for number in range(4):
         remember(client, f"the grey cat Oscar sleeps on the warm sofa in room {number}")
