@@ -105,3 +105,19 @@ def test_a_theme_whose_keywords_were_spoiled_is_described_anew(tmp_path: Path, s
         store.update(theme.id, {"text": spoiled}, LATER, store.vectors([theme.id])[theme.id], store.embedding_space())
         assert reflect(store, LATER).refreshed == (theme.id,)
         assert snapshot(store) == before
+
+
+@pytest.mark.parametrize("text", ["plain words", '{"members": 5}'])
+def test_a_theme_rewritten_by_hand_is_left_to_its_writer(cats: recollect.Memory, text: str) -> None:
+    (theme,) = cats.reflect().created
+    cats.update(theme, text=text)
+    mine = cats.get(theme)
+    for _ in range(2):
+        for dry_run in (True, False):
+            made = cats.reflect(dry_run=dry_run)
+            assert (made.themes, made.created, made.refreshed, made.removed) == ((), (), (), ())
+            assert made.batch is None
+            assert made.refused["rewritten by hand"] == 1
+    assert cats.get(theme) == mine
+    cats.forget(theme)
+    assert cats.reflect().created == (theme,)

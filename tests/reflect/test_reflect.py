@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,7 +13,7 @@ from recollect.clock import DAY
 from recollect.lifecycle.forgetting import forget
 from recollect.lifecycle.undoing import undo
 from recollect.model import Draft, Edge, Filter
-from recollect.reflect import linking
+from recollect.reflect import linking, run
 from recollect.reflect.model import Consolidation
 from recollect.reflect.observations import SEEN
 from recollect.reflect.run import reflect
@@ -98,6 +99,36 @@ def test_a_dry_run_shows_the_themes_and_writes_nothing(store: SqliteStore) -> No
     assert store.state() == state
     wet = reflect(store, LATER)
     assert (dry.themes, dry.created, dry.linked, dry.refused) == (wet.themes, wet.created, wet.linked, wet.refused)
+
+
+def test_a_batch_is_named_where_the_journal_has_one(store: SqliteStore) -> None:
+    fill(store)
+    assert reflect(store, LATER, dry_run=True).batch is None
+    assert reflect(store, LATER, Consolidation(smallest=1000, promote_most=0)).batch is None  # links alone
+    made = reflect(store, LATER)
+    assert len(store.journal(made.batch, 10_000)) == len(made.created)
+    assert reflect(store, LATER).batch is None
+
+
+def test_what_another_process_wrote_first_is_not_told_as_ones_own(
+    store: SqliteStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It reads the same store, and is overtaken on the way from its plan to the transaction that writes it."""
+    fill(store)
+    reflect(store, LATER, Consolidation(smallest=1000))  # the links are there already
+    planning = run.plan
+
+    def overtaken(*args: Any) -> Any:
+        planned = planning(*args)
+        with monkeypatch.context() as patch, SqliteStore(tmp_path / "memory.db") as other:
+            patch.setattr(run, "plan", planning)
+            assert reflect(other, LATER).created
+        return planned
+
+    monkeypatch.setattr(run, "plan", overtaken)
+    made = reflect(store, LATER)
+    assert made.themes
+    assert (made.created, made.batch) == ((), None)
 
 
 @pytest.mark.parametrize("step", [64, 100_000])

@@ -180,14 +180,9 @@ def reflected(done: Reflected) -> ReflectedShape:
         "removed": list(done.removed),
         "refused": dict(done.refused),
         "warnings": list(done.warnings),
-        "batch": done.batch if _in_journal(done) else None,
+        "batch": done.batch,
         "dry_run": done.dry_run,
     }
-
-
-def _in_journal(done: Reflected) -> bool:
-    """Links and refreshed words are no business of the journal, so a run of nothing else has no batch there."""
-    return not done.dry_run and bool(done.promoted or done.created or done.removed)
 
 
 def theme(one: Theme) -> ThemeShape:

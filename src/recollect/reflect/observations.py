@@ -11,7 +11,7 @@ from recollect.model import REFLECTION, Edge, Filter, Record, Vector
 from recollect.pipeline import listed, members
 from recollect.reflect.model import NEAREST
 from recollect.reflect.promotion import RAISED
-from recollect.reflect.themes import identity
+from recollect.reflect.themes import THEME, identity
 from recollect.stores.base import EmbeddingSpace, Store
 
 SEEN = "reflect.seen"  # the setting that says which memories were compared
@@ -34,6 +34,7 @@ class Observations:
     links: Mapping[str, Edge]  # by the memory they start from
     stray: tuple[Edge, ...]  # links of what is no observation any more, or beside a nearer one
     reflections: Mapping[str, Record]  # written by a consolidation, archived ones too
+    rewritten: Collection[str]  # ids of such reflections that somebody has made something else of
     space: EmbeddingSpace | None
     raised: Collection[str]  # who stands at P1 by promotion
     token: str | None  # what `reflect.seen` held
@@ -49,16 +50,20 @@ def observe(store: Store, now: int) -> Observations:
     found: dict[str, Record] = {}
     vectors: dict[str, Vector] = {}
     reflections: dict[str, Record] = {}
+    rewritten: set[str] = set()
     with store.snapshot(vectors=True) as all_there_is:
         for record, vector in all_there_is.records:
             if record.retired_at is not None:
                 continue
+            if (its := members(record)) and record.id == identity(its):
+                reflections[record.id] = record
+                continue
+            if record.id.startswith(THEME):
+                rewritten.add(record.id)
             if present.rejects(record) is None:
                 found[record.id] = record
                 if vector is not None:
                     vectors[record.id] = vector
-            elif (its := members(record)) and record.id == identity(its):
-                reflections[record.id] = record
     nearest = [edge for edge in all_there_is.edges if edge.kind == NEAREST]
     repeated = [edge for edge in all_there_is.edges if edge.kind == CORROBORATES]
     repeating = {edge.from_id for edge in repeated if edge.to_id in found}
@@ -75,6 +80,7 @@ def observe(store: Store, now: int) -> Observations:
         links=links,
         stray=tuple(edge for edge in nearest if links.get(edge.from_id) is not edge),
         reflections=reflections,
+        rewritten=frozenset(rewritten),
         space=all_there_is.space,
         raised=json.loads(all_there_is.settings.get(RAISED, "{}")),
         token=all_there_is.settings.get(SEEN),

@@ -17,6 +17,7 @@ from recollect.reflect.observations import Observations, keywords
 from recollect.reflect.phrases import Lexicon, key_phrases
 
 NO_KEY_PHRASE = "no key phrase"
+REWRITTEN = "rewritten by hand"  # its reflection is somebody's own now
 SAME = 1e-6  # per number of a vector; the store's own rounding stays below
 
 
@@ -52,6 +53,9 @@ def plan(
             refused[reason] += 1
             continue
         theme = Theme(themes.identity(group), group, (), themes.coherence(vectors))
+        if theme.id in seen.rewritten:
+            refused[REWRITTEN] += 1
+            continue
         centres[theme.id] = themes.centre(vectors)
         if described and theme.id in written and (before := keywords(seen.reflections[theme.id])):
             known.append(_described(theme, before))

@@ -1,12 +1,12 @@
 """The consolidation itself: observe, promote, link, cluster, write; every step can be repeated, and broken off, without harm."""
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from recollect.ids import IdSource
 from recollect.llm import Chat
-from recollect.model import Edge
+from recollect.model import Edge, Record
 from recollect.pipeline import members
 from recollect.reflect import promotion, themes
 from recollect.reflect.linking import Linker, Overtaken, Progress
@@ -34,9 +34,12 @@ def reflect(
     promoted = tuple(run.promote(seen))
     while True:
         try:
-            return replace(run.consolidate(seen, progress or (lambda done, total: None), chat), promoted=promoted)
+            done = run.consolidate(seen, progress or (lambda done, total: None), chat)
+            break
         except Overtaken:  # another process has brought the work forward
             seen = observe(store, now)
+    journalled = not dry_run and bool(promoted or done.created or done.removed)
+    return replace(done, promoted=promoted, batch=run.batch if journalled else None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,26 +72,26 @@ class _Run:
         described = self.store.setting(DESCRIBED) == words
         planned = plan(seen, links, self.store.vectors(list(seen.reflections)), self.settings, described)
         sentences, warnings = _sentences(planned, seen, None if self.dry else chat)
-        result = Reflected(
-            linked=links.made,
-            themes=planned.themes,
-            created=tuple(theme.id for theme in planned.new),
-            refreshed=tuple(theme.id for theme in planned.stale),
-            removed=tuple(record.id for record in planned.gone),
-            refused=planned.refused,
-            warnings=(*links.warnings, *warnings),
-            batch=self.batch,
-            dry_run=self.dry,
-        )
+        changed = _Changed(planned.new, planned.stale, planned.gone)
         if not self.dry and (planned.new or planned.stale or planned.gone or not described):
             with self.store.transaction():
                 if seen.overtaken(self.store, links.token):
                     raise Overtaken
-                self._write(planned, seen, sentences)
+                changed = self._write(planned, seen, sentences)
                 self.store.set_setting(DESCRIBED, words)
-        return result
+        return Reflected(
+            linked=links.made,
+            themes=planned.themes,
+            created=tuple(theme.id for theme in changed.new),
+            refreshed=tuple(theme.id for theme in changed.stale),
+            removed=tuple(record.id for record in changed.gone),
+            refused=planned.refused,
+            warnings=(*links.warnings, *warnings),
+            dry_run=self.dry,
+        )
 
-    def _write(self, planned: Plan, seen: Observations, sentences: Mapping[str, str]) -> None:
+    def _write(self, planned: Plan, seen: Observations, sentences: Mapping[str, str]) -> "_Changed":
+        """Writes what is planned, but for what another process has written or removed meanwhile."""
         there = self.store.get([id for theme in (*planned.new, *planned.stale) for id in (theme.id, *theme.members)])
         if any(id not in there for theme in (*planned.new, *planned.stale) for id in theme.members):
             raise Overtaken  # a member was forgotten; without it, the others may make another theme
@@ -106,11 +109,13 @@ class _Run:
             self.store.update(theme.id, changes, self.now, draft.vector, space)
         if drafts:
             self.store.link(list(self._edges((*new, *stale))), self.now)
-        gone = set(self.store.forget([record.id for record in planned.gone]))
+        went = set(self.store.forget([record.id for record in planned.gone]))
+        gone = [record for record in planned.gone if record.id in went]
         self.store.log(
             [self._entry("reflect", theme.id, {}, {"members": list(theme.members)}) for theme in new]
-            + [self._entry("unreflect", r.id, {"members": list(members(r))}, {}) for r in planned.gone if r.id in gone]
+            + [self._entry("unreflect", record.id, {"members": list(members(record))}, {}) for record in gone]
         )
+        return _Changed(new, stale, gone)
 
     def _edges(self, written: Iterable[Theme]) -> Iterator[Edge]:
         for theme in written:
@@ -119,6 +124,13 @@ class _Run:
 
     def _entry(self, action: str, id: str, before: Mapping[str, object], after: Mapping[str, object]) -> JournalEntry:
         return JournalEntry(0, action, id, before, after, self.now, self.batch)
+
+
+@dataclass(frozen=True, slots=True)
+class _Changed:
+    new: Sequence[Theme]
+    stale: Sequence[Theme]
+    gone: Sequence[Record]
 
 
 def _priority(value: str) -> dict[str, object]:

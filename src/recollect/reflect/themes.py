@@ -13,6 +13,7 @@ from recollect.model import REFLECTION, Draft, Record, Vector
 from recollect.reflect.model import Consolidation, Theme
 from recollect.selection import canonical
 
+THEME = f"{REFLECTION}-"  # how the id of a theme's reflection begins
 _INSTRUCTION = (
     "You are given notes that belong together. Say in one short sentence what they are about, in their own language, "
     "with nothing that is not in them. Write only the sentence."
@@ -24,7 +25,7 @@ _LONGEST_SENTENCE = 300
 def identity(members: Sequence[str]) -> str:
     """The id of the reflection of these members, in whatever order and process they are found."""
     digest = hashlib.sha256("\n".join(sorted(members)).encode()).hexdigest()
-    return f"{REFLECTION}-{digest[:32]}"
+    return f"{THEME}{digest[:32]}"
 
 
 def coherence(vectors: Vector) -> float:
