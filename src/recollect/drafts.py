@@ -210,6 +210,8 @@ _CHECKS: dict[str, Callable[[Any, str], Any]] = {
     "last_access": _check_time,
     "source": check_name,
     "trust": check_fraction,
+    "claim": check_fraction,
+    "claimed_at": _check_time,
     "slides": _check_flag,
 }
 _OPTIONAL = frozenset(field.name for field in fields(Draft) if field.default is None)

@@ -17,6 +17,7 @@ from recollect.errors import EmbeddingSpaceMismatch, InvalidInput, NotFound, Rec
 from recollect.inline import Inline
 from recollect.lifecycle.archive import archive, restore
 from recollect.lifecycle.auditing import AuditReport, audit
+from recollect.lifecycle.changing import say, stand
 from recollect.lifecycle.corroboration import contest
 from recollect.lifecycle.forgetting import forget
 from recollect.lifecycle.recalls import Recalls
@@ -24,7 +25,6 @@ from recollect.lifecycle.receipts import Receipt, forget_verified
 from recollect.lifecycle.redacting import Redacted, redact
 from recollect.lifecycle.remembering import remember
 from recollect.lifecycle.tidying import Tidied, tidy
-from recollect.lifecycle.tiers import with_lifetime
 from recollect.lifecycle.undoing import Undone, undo
 from recollect.llm import Chat
 from recollect.model import REFLECTION, Edge, Filter, Record, Vector
@@ -46,7 +46,8 @@ from recollect.trace import Recall
 P = ParamSpec("P")
 T = TypeVar("T")
 Progress = Callable[[int, int], None]
-CHANGEABLE = tuple(name for name in (*VERSIONED, *STANDING) if name != "slides")  # which follows from the expiry
+_FOLLOWING = ("slides", "claim", "claimed_at")  # from the expiry and the confidence
+CHANGEABLE = tuple(name for name in (*VERSIONED, *STANDING) if name not in _FOLLOWING)
 
 
 class RecollectWarning(UserWarning):
@@ -144,12 +145,12 @@ class Memory:
         with self.store.transaction():
             record = self.get(id)
             if standing:
-                self.store.amend({id: with_lifetime(record, standing, self.clock())}, self.clock())
+                stand(self.store, record, standing, self.clock())
             if space is not None and self.store.embedding_space() not in (None, space):
                 vector = space = None
                 self._warn("the new text is stored without a vector: the store was embedded anew meanwhile")
             if versioned:
-                self.store.update(id, versioned, self.clock(), vector, space)
+                say(self.store, record, versioned, self.clock(), vector, space)
         return self.get(id)
 
     def forget(self, *ids: str) -> list[str]:

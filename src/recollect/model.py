@@ -52,6 +52,8 @@ class Record:
     source: str | None = None
     trust: float = 1.0
     embedded: bool = False
+    claim: float | None = None  # what its confidence was counted from, by itself or by a caller, and since when
+    claimed_at: int | None = None
     slides: bool = False  # `expires_at` is its tier's, not the caller's, and starts anew with every recall
 
     @property
@@ -88,6 +90,8 @@ class Draft:
     last_access: int | None = None
     source: str | None = None
     trust: float = 1.0
+    claim: float | None = None
+    claimed_at: int | None = None
     slides: bool = False
     vector: Vector | None = None
 

@@ -210,6 +210,43 @@ def test_closing_can_be_undone() -> None:
         assert memory.neighbours(old.id) == []
 
 
+def test_closing_never_moves_an_end_to_later() -> None:
+    with living() as (memory, clock):
+        old = memory.remember("Caroline lives in Oslo", valid_to=clock() + DAY)
+        clock.advance(5 * DAY)
+        new = memory.remember("Caroline lives in Bergen")
+        memory.contest(new.id, old.id, close=True)
+        assert memory.get(old.id).valid_to == old.valid_to
+        assert [edge.kind for edge in memory.neighbours(old.id)] == ["contested_by"]
+
+
+def test_an_older_memory_cannot_end_a_newer_one() -> None:
+    with living() as (memory, clock):
+        old = memory.remember("Caroline lives in Oslo")
+        clock.advance(DAY)
+        new = memory.remember("Caroline lives in Bergen")
+        with pytest.raises(InvalidInput, match="name the newer one first"):
+            memory.contest(old.id, new.id, close=True)
+        assert memory.get(new.id).valid_to is None
+        assert memory.neighbours(new.id) == []
+
+
+def test_undoing_the_closing_leaves_an_earlier_mark() -> None:
+    with living() as (memory, clock):
+        old = memory.remember("Caroline lives in Oslo")
+        clock.advance(DAY)
+        new = memory.remember("Caroline lives in Bergen")
+        memory.contest(new.id, old.id)
+        clock.advance(DAY)
+        memory.contest(new.id, old.id, close=True)
+        memory.contest(new.id, old.id)  # says nothing new
+        memory.undo()
+        assert memory.get(old.id).valid_to is None
+        assert [edge.kind for edge in memory.neighbours(old.id)] == ["contested_by"]
+        memory.undo()
+        assert memory.neighbours(old.id) == []
+
+
 def test_a_memory_cannot_contradict_itself_or_what_is_not_there() -> None:
     with living() as (memory, _):
         id = memory.remember("Caroline lives in Oslo").id

@@ -13,7 +13,7 @@ import apsw
 import pytest
 
 from recollect.errors import NotAStore, StoreBusy, StoreDamaged, StoreError, StoreReadOnly, StoreTooNew
-from recollect.model import Draft, Filter
+from recollect.model import Draft, Edge, Filter
 from recollect.query.keywords import parse_keywords
 from recollect.stores.sqlite import SqliteStore, opening, schema
 from recollect.testing.contract.words import SPACE, TOY
@@ -293,6 +293,31 @@ def test_a_migration_that_fails_changes_nothing(tmp_path: Path, monkeypatch: pyt
         assert store.stats()["schema_version"] == schema.VERSION
 
 
+def back_to(connection: apsw.Connection, version: int) -> None:
+    """Makes the file one that an earlier schema wrote."""
+    for column in {1: ("slides", "claim", "claimed_at"), 2: ("claim", "claimed_at")}[version]:
+        connection.execute(f"ALTER TABLE memories DROP COLUMN {column}")
+    connection.execute(f"PRAGMA user_version = {version}")
+
+
+def test_in_an_older_file_confidence_is_counted_from_what_it_has_come_to(tmp_path: Path) -> None:
+    path, day = tmp_path / "memory.db", 24 * 3_600_000_000
+    with SqliteStore(path) as store:
+        store.add([Draft(id="old", text="Oscar is grey", confidence=0.55), Draft(id="new", text="Oscar is grey")], NOW)
+        store.add([Draft(id="young", text="Rex is brown")], NOW + 9 * day)
+        store.link([Edge(from_id="new", to_id="old", kind="corroborates", created_at=NOW + 8 * day)], NOW)
+        store.set_setting("tidy.decayed_until", str(NOW + 5 * day))
+    connection = apsw.Connection(str(path))
+    back_to(connection, 2)
+    connection.close()
+    with SqliteStore(path) as store:
+        assert {record.id: (record.claim, record.claimed_at) for record in store.export_records()} == {
+            "old": (0.55, NOW + 8 * day + 1),  # what was heard then is in it
+            "new": (0.40, NOW + 5 * day),
+            "young": (0.40, NOW + 9 * day),
+        }
+
+
 def test_an_older_file_is_told_which_expiries_are_the_tiers(tmp_path: Path) -> None:
     path, hour = tmp_path / "memory.db", 3_600_000_000
     drafts = [
@@ -305,7 +330,7 @@ def test_an_older_file_is_told_which_expiries_are_the_tiers(tmp_path: Path) -> N
     with SqliteStore(path) as store:
         store.add(drafts, NOW)
     connection = apsw.Connection(str(path))
-    connection.execute("ALTER TABLE memories DROP COLUMN slides; PRAGMA user_version = 1")
+    back_to(connection, 1)
     connection.close()
     with SqliteStore(path) as store:
         slides = {record.text: record.slides for record in store.export_records()}

@@ -26,6 +26,8 @@ class MemoryShape(TypedDict):
     priority: str
     importance: float | None
     confidence: float | None
+    claim: float | None
+    claimed_at: str | None
     tags: list[str]
     metadata: dict[str, Any]
     thread: str | None
@@ -204,6 +206,8 @@ def memory(record: Record) -> MemoryShape:
         "priority": record.priority,
         "importance": record.importance,
         "confidence": record.confidence,
+        "claim": record.claim,
+        "claimed_at": iso(record.claimed_at),
         "tags": list(record.tags),
         "metadata": dict(record.metadata),
         "thread": record.thread,

@@ -16,7 +16,7 @@ from recollect.drafts import canonical_json
 from recollect.errors import EmbeddingSpaceMismatch, InvalidInput, NotFound, sentence
 from recollect.interop.lines import Header, Value, header_line, judgement_line, link_line, memory_line, plain, read_line
 from recollect.interop.merging import Verdict, content, verdict
-from recollect.lifecycle.corroboration import DECAYED_UNTIL
+from recollect.lifecycle.corroboration import DECAYED_UNTIL, reworded
 from recollect.model import Draft, Edge, Filter, Record
 from recollect.reflect.promotion import RAISED
 from recollect.stores.base import EmbeddingSpace, Judgement
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 Progress = Callable[[int, int], None]
 BATCH = 500
-# What upkeep has noted of these memories: without it confidence would decay twice, and whom it raised would never be lowered.
+# What upkeep has noted of these memories: until when their confidence is counted, and whom it raised and may lower again.
 CARRIED = (DECAYED_UNTIL, RAISED)
 _NAMED = 3  # memories a warning names
 
@@ -274,6 +274,7 @@ class _Import:
         vector = version.vector if isinstance(version, Draft) else None
         space = None if vector is None else self._space
         self._store.update(str(version.id), content(version), version.recorded_at or self._now, vector, space)
+        reworded(self._store, str(version.id), self._now)
 
     def _link(self, edges: Sequence[Edge]) -> dict[str, int]:
         """What the store says of a link holds."""

@@ -149,6 +149,8 @@ def _version(draft: Draft, retired: int) -> Record:
     if missing:
         raise InvalidInput(f"a retired version needs {', '.join(missing)}")
     values = {one.name: getattr(draft, one.name) for one in fields(Draft) if one.name in _MEMORY}
+    values["claim"] = draft.confidence if draft.claim is None else draft.claim
+    values["claimed_at"] = draft.recorded_at if draft.claimed_at is None else draft.claimed_at
     return Record(**values, retired_at=retired)
 
 

@@ -1,11 +1,12 @@
 """Confidence: how sure the store is of a memory, from 0 to 1.
 
 It starts at .40 (imports .25, a caller may claim at most .70), grows by c + .1 · (1 − c) when a memory is corroborated, at most
-once in 24 hours, and after one week of grace falls by .05 with every whole week since the store learned it or last heard it
-again, down to .05.
+once in 24 hours, and after one week of grace falls by .05 with every whole week since it was claimed, written or last heard
+again, down to .05. It is always counted from the claim: it comes to the same however often and in whatever order it is brought
+up to date, and what was said by somebody who is forgotten was never heard.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from recollect.clock import DAY, WEEK
 
@@ -23,11 +24,6 @@ def grown(confidence: float) -> float:
     return confidence + GAIN * (1.0 - confidence)
 
 
-def ungrown(confidence: float) -> float:
-    """The confidence before one corroboration: the inverse of `grown`, up to its rounding."""
-    return max(FLOOR, round((confidence - GAIN) / (1.0 - GAIN), 12))
-
-
 def counted(moments: Iterable[int]) -> list[int]:
     """The corroborations that count: the first, and each that comes at least 24 hours after the one counted before it."""
     taken: list[int] = []
@@ -42,9 +38,23 @@ def weeks_lost(since: int, now: int) -> int:
     return max(0, now - since - GRACE) // WEEK
 
 
-def decayed(confidence: float, since: int, done_until: int | None, now: int) -> float:
-    """The confidence now, when the decay up to `done_until` is in it already; going in many steps or in one comes to the same."""
-    due = weeks_lost(since, now) - (0 if done_until is None else weeks_lost(since, done_until))
-    if due <= 0 or confidence <= FLOOR:
+def decayed(confidence: float, since: int, now: int) -> float:
+    """The confidence after so long a silence."""
+    if confidence <= FLOOR:
         return confidence
-    return max(FLOOR, confidence - LOSS_A_WEEK * due)
+    return max(FLOOR, confidence - LOSS_A_WEEK * weeks_lost(since, now))
+
+
+def current(claim: float, claimed_at: int, written_at: int, heard: Sequence[int], now: int) -> float:
+    """The confidence now of what was claimed then and heard again at these moments; those before the claim are in it already.
+
+    A new text breaks the silence as well, but confirms nothing.
+    """
+    growing = set(counted(moment for moment in heard if moment <= now))
+    left, since = claim, claimed_at
+    for moment in sorted({written_at, *heard}):
+        if claimed_at <= moment <= now:
+            left = decayed(left, since, moment)
+            left = grown(left) if moment in growing else left
+            since = moment
+    return decayed(left, since, now)

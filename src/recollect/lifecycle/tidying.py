@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from functools import cache
 
 from recollect.clock import iso
-from recollect.lifecycle import confidence, journal
-from recollect.lifecycle.corroboration import DECAYED_UNTIL, decayed_until, gain
+from recollect.lifecycle import journal
+from recollect.lifecycle.corroboration import DECAYED_UNTIL, decayed_until, settled
 from recollect.lifecycle.journal import Action
 from recollect.lifecycle.sameness import Saying, by_age, repetitions
 from recollect.lifecycle.tiers import risen
@@ -34,8 +34,8 @@ def tidy(store: Store, now: int, dry_run: bool = True) -> Tidied:
     says = cache(Saying.of)
     seen = store.state().changes
     plan = _Plan(store, now, says)
-    if dry_run or not plan.actions:
-        return Tidied(tuple(plan.actions), None, dry_run)
+    if dry_run:
+        return Tidied(tuple(plan.actions), None, True)
     batch = journal.new_batch("tidy", now)
     with store.transaction():
         # One action rests on another, and all on what was seen. If somebody wrote meanwhile, a second look is taken while nobody
@@ -73,7 +73,7 @@ class _Plan:
     def _all(self) -> list[Action]:
         """Everything there is to do, in order."""
         found: list[Action] = []
-        for step in (self._expired, self._corroborated, self._decayed, self._risen, self._demoted):
+        for step in (self._expired, self._corroborated, self._settled, self._risen, self._demoted):
             for action in step():
                 found.append(action)
                 self._see(action)
@@ -105,22 +105,14 @@ class _Plan:
         for older, fresh in sorted(again.items()):
             for record in sorted(fresh, key=lambda record: record.id):
                 yield Action("corroborate", record.id, {}, {CORROBORATES: older}, f"says the same as {older}")
-            when = [record.recorded_at for record in fresh]
-            action = gain(self._records[older], self._heard[older], when, self.decayed_until)
-            self._heard[older] += when
+                self._heard[older].append(record.recorded_at)
+
+    def _settled(self) -> Iterator[Action]:
+        """What was said again, and time, change how sure the store is; time passes for archived memories too."""
+        for id, record in sorted(self._records.items()):
+            action = settled(record, self._heard.get(id, ()), self.now)
             if action is not None:
                 yield action
-
-    def _decayed(self) -> Iterator[Action]:
-        """Time passes for archived memories too."""
-        for _, record in sorted(self._records.items()):
-            if record.confidence is None:
-                continue
-            since = max([record.recorded_at, *self._heard.get(record.id, ())])
-            left = confidence.decayed(record.confidence, since, self.decayed_until, self.now)
-            if left != record.confidence:
-                why = f"not heard again since {iso(since)}"
-                yield Action("decay", record.id, {"confidence": record.confidence}, {"confidence": left}, why)
 
     def _risen(self) -> Iterator[Action]:
         for record in self._alive():
@@ -153,11 +145,10 @@ def _link(store: Store, actions: list[Action], now: int, batch: str) -> None:
 
 
 def _note(store: Store, plan: _Plan, now: int, batch: str) -> None:
-    """Keeps until when confidence has decayed, and who is no longer raised."""
-    if any(action.action == "decay" for action in plan.actions):
-        store.set_setting(DECAYED_UNTIL, str(now))
-        mark = Action("decayed-until", "", {"until": plan.decayed_until}, {"until": now})
-        journal.log(store, [mark], now, batch)
+    """Keeps until when confidence is counted, and who is no longer raised."""
+    store.set_setting(DECAYED_UNTIL, str(now))
+    if plan.actions:
+        journal.log(store, [Action("decayed-until", "", {"until": plan.decayed_until}, {"until": now})], now, batch)
     lowered = {action.id for action in plan.actions if action.action == "demote"}
     if lowered:
         kept = {id: former for id, former in raised(store).items() if id not in lowered}

@@ -96,14 +96,15 @@ def _unlink(store: Store, entry: JournalEntry, now: int) -> str | None:
 
 
 def _uncontest(store: Store, entry: JournalEntry, now: int) -> str | None:
-    after = dict(entry.after)
-    other = str(after.pop(CONTESTED))
+    before, after = dict(entry.before), dict(entry.after)
+    other, known = str(after.pop(CONTESTED)), before.pop(CONTESTED, None)
     record = store.get([entry.memory_id]).get(entry.memory_id)
     reason = _changed_since(record, after)
     if reason is None:
-        store.unlink(entry.memory_id, other, CONTESTED)
-        if entry.before:
-            store.update(entry.memory_id, entry.before, now)
+        if known is None:
+            store.unlink(entry.memory_id, other, CONTESTED)
+        if before:
+            store.update(entry.memory_id, before, now)
     return reason
 
 
@@ -120,10 +121,9 @@ def _reflect_again(store: Store, entry: JournalEntry, now: int) -> str | None:
 
 
 def _decay_clock(store: Store, entry: JournalEntry, now: int) -> str | None:
-    if store.setting(DECAYED_UNTIL) != str(entry.after["until"]):
-        return "confidence has decayed further since"
-    before = entry.before["until"]
-    store.set_setting(DECAYED_UNTIL, None if before is None else str(before))
+    if store.setting(DECAYED_UNTIL) == str(entry.after["until"]):
+        before = entry.before["until"]
+        store.set_setting(DECAYED_UNTIL, None if before is None else str(before))
     return None
 
 

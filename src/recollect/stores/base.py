@@ -28,7 +28,17 @@ VERSIONED = (
     "cycle",
 )
 # Standing, changed in place: it says how much a memory counts, not what it says.
-STANDING = ("tier", "priority", "importance", "confidence", "expires_at", "slides", "archived_at")
+STANDING = (
+    "tier",
+    "priority",
+    "importance",
+    "confidence",
+    "claim",
+    "claimed_at",
+    "expires_at",
+    "slides",
+    "archived_at",
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ FIELDS = (
     "id", "text", "essence", "kind", "tier", "priority", "importance", "confidence", "tags", "metadata", "thread", "position",
     "created_at", "updated_at", "recorded_at", "retired_at", "valid_from", "valid_to", "expires_at", "archived_at", "cycle",
     "access_count", "last_access", "source", "trust", "embedded",
-    "slides",
+    "slides", "claim", "claimed_at",
 )  # fmt: skip
 COLUMNS = ", ".join(f"m.{field}" for field in FIELDS)  # of a query that calls memories `m`
 _MARKS = ", ".join("?" * (len(FIELDS) + 2))
@@ -50,6 +50,8 @@ def to_record(row: Sequence[Any]) -> Record:
         trust=row[24],
         embedded=bool(row[25]),
         slides=bool(row[26]),
+        claim=row[27],
+        claimed_at=row[28],
     )
 
 
@@ -83,6 +85,8 @@ def to_row(record: Record) -> tuple[Any, ...]:
         record.trust,
         int(record.embedded),
         int(record.slides),
+        record.claim,
+        record.claimed_at,
     )
 
 

@@ -149,8 +149,18 @@ def _whose_expiry(connection: apsw.Connection) -> None:
         connection.execute(sql, (tier, hours * 3_600_000_000))
 
 
+def _what_confidence_rests_on(connection: apsw.Connection) -> None:
+    """Keeps what confidence is counted from; in an older file that is what it has come to, when it was last changed."""
+    connection.execute("ALTER TABLE memories ADD COLUMN claim REAL")
+    connection.execute("ALTER TABLE memories ADD COLUMN claimed_at INTEGER")
+    tidied = "(SELECT CAST(value AS INTEGER) FROM settings WHERE key = 'tidy.decayed_until')"
+    heard = "(SELECT max(e.created_at) + 1 FROM edges e WHERE e.to_id = memories.id AND e.kind = 'corroborates')"
+    since = f"max(recorded_at, coalesce({tidied}, 0), coalesce({heard}, 0))"
+    connection.execute(f"UPDATE memories SET claim = confidence, claimed_at = {since}")
+
+
 Migration = Callable[[apsw.Connection], None]
-MIGRATIONS: tuple[Migration, ...] = (_first_schema, _whose_expiry)
+MIGRATIONS: tuple[Migration, ...] = (_first_schema, _whose_expiry, _what_confidence_rests_on)
 VERSION = len(MIGRATIONS)
 
 

@@ -43,6 +43,7 @@ def _records(
 
 def _record(draft: Draft, id: str, position: int | None, now: int) -> Record:
     created = now if draft.created_at is None else draft.created_at
+    recorded = now if draft.recorded_at is None else draft.recorded_at
     return Record(
         id=id,
         text=draft.text,
@@ -58,7 +59,7 @@ def _record(draft: Draft, id: str, position: int | None, now: int) -> Record:
         position=position,
         created_at=created,
         updated_at=created if draft.updated_at is None else draft.updated_at,
-        recorded_at=now if draft.recorded_at is None else draft.recorded_at,
+        recorded_at=recorded,
         valid_from=draft.valid_from,
         valid_to=draft.valid_to,
         expires_at=draft.expires_at,
@@ -69,6 +70,8 @@ def _record(draft: Draft, id: str, position: int | None, now: int) -> Record:
         source=draft.source,
         trust=draft.trust,
         embedded=draft.vector is not None,
+        claim=draft.confidence if draft.claim is None else draft.claim,
+        claimed_at=recorded if draft.claimed_at is None else draft.claimed_at,
         slides=draft.slides,
     )
 

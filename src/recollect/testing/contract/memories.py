@@ -36,6 +36,8 @@ FULL = Draft(
     last_access=NOW - 2 * DAY,
     source="diary",
     trust=0.25,
+    claim=0.45,
+    claimed_at=NOW - 3 * DAY,
     slides=True,
 )
 
