@@ -360,7 +360,9 @@ def test_promotion_is_noted_journalled_and_undone(tmp_path: Path, embedder: ToyE
         assert memory.get(ids[7]).priority == "P3"
 
 
-def test_what_no_longer_earns_its_promotion_is_demoted_by_tidy(tmp_path: Path) -> None:
+@pytest.mark.parametrize("owned", [False, True])
+def test_what_no_longer_earns_its_promotion_is_demoted_by_tidy(tmp_path: Path, owned: bool) -> None:
+    """Unless the caller has said what its priority is since."""
     clock = FixedClock("2026-05-08")
     with recollect.open(tmp_path / "m.db", embedder=None, reranker=None, clock=clock) as memory:
         chosen = memory.remember("the best of all", priority="P2").id
@@ -373,11 +375,12 @@ def test_what_no_longer_earns_its_promotion_is_demoted_by_tidy(tmp_path: Path) -
         waiting = enumerate(memory.store.unembedded(99))
         memory.store.put_vectors({number: apart[n] for n, number in waiting}, SPACE.__class__("axes", 62))
         assert memory.reflect().promoted == (chosen,)
+        if owned:
+            memory.update(chosen, priority="P1")
         clock.advance(60 * DAY)
         # recency 2^(−60/7) · .25 ≈ 0, span .20, frequency .20, confidence (.70 less 13 weeks of decay) .05 · .15: .41
         actions = {action.id: action for action in memory.tidy(dry_run=False).actions if action.action == "demote"}
-        assert actions.keys() == {chosen}
-        assert actions[chosen].after == {"priority": "P2"}
+        assert {id: action.after for id, action in actions.items()} == ({} if owned else {chosen: {"priority": "P2"}})
         assert memory.get(owners).priority == "P1"
 
 

@@ -1,5 +1,6 @@
 """For tests of programs and stores built on Recollect: a toy embedder, a fixed clock and the contract of a store."""
 
+import sys
 from typing import TYPE_CHECKING, Any
 
 from recollect.testing.toys import FixedClock, ToyEmbedder
@@ -15,7 +16,8 @@ def __getattr__(name: str) -> Any:
     if name == "StoreContract":
         import pytest
 
-        pytest.register_assert_rewrite("recollect.testing.contract")
+        if "recollect.testing.contract" not in sys.modules:  # pytest warns of what comes too late
+            pytest.register_assert_rewrite("recollect.testing.contract")
         from recollect.testing.contract import StoreContract
 
         return StoreContract
