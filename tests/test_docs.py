@@ -1,7 +1,6 @@
 """The README and docs/ are run: every Python block, every console block, and every command is documented."""
 
 import io
-import logging
 import os
 import re
 import shlex
@@ -47,7 +46,7 @@ def pages_with(language: str) -> list[object]:
 
 
 @pytest.fixture
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An empty folder to run in, a store of its own, no model, and `recollect` on the path."""
     bin = tmp_path / "bin"
     bin.mkdir()
@@ -61,8 +60,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     monkeypatch.setenv("RECOLLECT_STORE", str(tmp_path / "docs.db"))
     monkeypatch.setenv("RECOLLECT_EMBEDDER", "none")
     monkeypatch.chdir(tmp_path)
-    yield tmp_path
-    logging.getLogger("recollect").setLevel(logging.NOTSET)  # each command sets it, and ends its process elsewhere
+    return tmp_path
 
 
 @pytest.mark.parametrize("page", pages_with("python"))

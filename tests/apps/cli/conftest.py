@@ -2,11 +2,9 @@
 
 import io
 import json
-import logging
 import os
 import sys
 import warnings
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -66,7 +64,7 @@ class Cli:
 
 
 @pytest.fixture
-def cli(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Iterator[Cli]:
+def cli(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Cli:
     for name in [name for name in os.environ if name.startswith("RECOLLECT_")]:
         monkeypatch.delenv(name)
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
@@ -74,5 +72,4 @@ def cli(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.
     monkeypatch.setenv("RECOLLECT_STORE", str(tmp_path / "memory.db"))
     monkeypatch.setenv("RECOLLECT_EMBEDDER", "none")
     monkeypatch.chdir(tmp_path)
-    yield Cli(tmp_path / "memory.db", capsys, monkeypatch)
-    logging.getLogger("recollect").setLevel(logging.NOTSET)  # each command sets it, and ends its process elsewhere
+    return Cli(tmp_path / "memory.db", capsys, monkeypatch)
