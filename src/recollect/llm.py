@@ -1,7 +1,7 @@
 """One small chat protocol, and its implementation over OpenAI's HTTP convention.
 
 Ollama, vLLM, llama.cpp and OpenAI all speak it. Nothing in Recollect needs a language model; where one is given, it
-is asked for the tags and dates that rules cannot find.
+is asked for the tags and dates that rules cannot find, and to say themes in a sentence.
 """
 
 import json

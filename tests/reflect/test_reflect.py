@@ -479,19 +479,6 @@ def test_a_theme_reembedded_keeps_the_mean_of_its_members(tmp_path: Path) -> Non
         assert (made.created, made.refreshed, made.removed) == ((), (), ())
 
 
-class Talkative:
-    def complete(self, system: str, user: str, max_tokens: int) -> str:
-        return f"About {len(json.loads(user))} things."
-
-
-def test_a_language_model_says_the_theme_in_a_sentence(store: SqliteStore) -> None:
-    fill(store)
-    made = reflect(store, LATER, chat=Talkative())
-    theme = made.themes[0]
-    assert store.get([theme.id])[theme.id].essence == f"About {min(len(theme.members), 12)} things."
-    assert made.warnings == ()
-
-
 def test_undoing_a_run_brings_back_the_themes_there_were(store: SqliteStore) -> None:
     fill(store, 300)
     reflect(store, LATER)
@@ -503,18 +490,6 @@ def test_undoing_a_run_brings_back_the_themes_there_were(store: SqliteStore) -> 
     after = {record.id for record in store.export_records() if record.kind == "reflection"}
     assert undone.skipped == {}
     assert after == set(before)
-
-
-class Silent:
-    def complete(self, system: str, user: str, max_tokens: int) -> str:
-        raise OSError("nobody answers")
-
-
-def test_a_language_model_that_fails_changes_nothing_but_the_warnings(store: SqliteStore, tmp_path: Path) -> None:
-    fill(store)
-    made = reflect(store, LATER, chat=Silent())
-    assert made.warnings == ("the theme has no sentence: the language model failed with OSError: nobody answers",)
-    assert snapshot(store) == expected(tmp_path)
 
 
 def test_by_default_reflections_leave_the_ranking_of_what_is_found_without_them(tmp_path: Path) -> None:

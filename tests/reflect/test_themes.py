@@ -9,7 +9,7 @@ import pytest
 from recollect.clock import DAY
 from recollect.model import Record, Vector
 from recollect.reflect.model import Consolidation, Theme
-from recollect.reflect.themes import centre, coherence, draft, identity, refusal, sentence
+from recollect.reflect.themes import centre, coherence, draft, identity, refusal
 
 
 def test_identity_is_the_hash_of_the_sorted_members() -> None:
@@ -67,24 +67,3 @@ def test_a_reflection_is_p2_dated_by_its_newest_and_tagged_by_all() -> None:
     assert json.loads(made.text) == {"members": ["a", "b"], "keywords": ["grey cat", "Oscar"]}
     assert (made.id, made.kind, made.priority, made.essence) == ("reflection-1", "reflection", "P2", "grey cat, Oscar")
     assert (made.tags, made.valid_from, made.updated_at, made.trust) == (("pets", "cat"), 3 * DAY, 5 * DAY, 0.5)
-
-
-class Speaker:
-    def __init__(self, answer: str | Exception) -> None:
-        self.answer = answer
-
-    def complete(self, system: str, user: str, max_tokens: int) -> str:
-        if isinstance(self.answer, Exception):
-            raise self.answer
-        return self.answer
-
-
-def test_a_language_model_may_say_it_in_one_sentence() -> None:
-    assert sentence(Speaker("  Oscar\n the cat. "), records(3)).text == "Oscar the cat."
-
-
-@pytest.mark.parametrize("answer", ["", "  ", OSError("down"), ValueError("nonsense")])
-def test_its_failure_changes_nothing(answer: str | Exception) -> None:
-    said = sentence(Speaker(answer), records(3))
-    assert said.text is None
-    assert str(said.problem).startswith("the theme has no sentence")

@@ -46,9 +46,10 @@ class Theme:
 class Reflected:
     """What a consolidation did, or in a dry run would do.
 
-    `themes` are all that stand after it; `created` and `removed` are reflections, the removed ones themes whose members are
-    grouped differently now; `refused` counts clusters by the reason they are no theme. `batch` undoes promotions, created and
-    removed reflections; where there are none of these, as in a dry run, the journal has no batch and it is None.
+    `themes` are all that stand after it; `created`, `refreshed` (in place, with other words or a first sentence) and `removed`
+    are reflections, the removed ones themes whose members are grouped differently now; `refused` counts clusters by the reason
+    they are no theme. `batch` undoes promotions, created and removed reflections; where there are none of these, as in a dry run,
+    the journal has no batch and it is None.
     """
 
     promoted: tuple[str, ...] = ()

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from recollect.model import Record, Vector
-from recollect.reflect import themes
+from recollect.reflect import sentences, themes
 from recollect.reflect.labels import propagate
 from recollect.reflect.linkage import link_all
 from recollect.reflect.linking import Links
@@ -122,6 +122,8 @@ def _sorted(
 def _stands(theme: Theme, record: Record, centre: Vector, written: Vector | None, seen: Observations) -> bool:
     """Whether a reflection is written as it should be."""
     if written is None or written.shape != centre.shape or np.abs(written - centre).max() > SAME:
+        return False
+    if sentences.outdated(record, [seen.records[id] for id in theme.members]):
         return False
     tags = themes.draft(theme, seen.records, centre).tags
     return keywords(record) == theme.keywords and sorted(record.tags) == sorted(tags)

@@ -13,10 +13,10 @@ from recollect.reflect.linking import Linker, Overtaken, Progress
 from recollect.reflect.model import CONSOLIDATED, PUBLISHED, Consolidation, Reflected, Theme
 from recollect.reflect.observations import Observations, observe
 from recollect.reflect.planning import Plan, plan, said
+from recollect.reflect.sentences import PATIENT, Patience, kept, tell
 from recollect.stores.base import JournalEntry, Store
 
 DESCRIBED = "reflect.described"  # a digest of the words that all reflections were described from
-MOST_SENTENCES = 100  # asked of a language model in one run, for the largest themes
 
 
 def reflect(
@@ -27,17 +27,22 @@ def reflect(
     dry_run: bool = False,
     progress: Progress | None = None,
     chat: Chat | None = None,
+    patience: Patience = PATIENT,
 ) -> Reflected:
-    """Consolidates a store; a dry run only says what would be done."""
+    """Consolidates a store; a dry run only says what would be done. A `chat` may put themes in words once all is written."""
     run = _Run(store, now, settings, dry_run, f"reflect-{IdSource().take(1, now)[0]}")
     seen = observe(store, now)
     promoted = tuple(run.promote(seen))
     while True:
         try:
-            done = run.consolidate(seen, progress or (lambda done, total: None), chat)
+            done = run.consolidate(seen, progress or (lambda done, total: None))
             break
         except Overtaken:  # another process has brought the work forward
             seen = observe(store, now)
+    if chat is not None and not dry_run:
+        told = tell(store, done.themes, seen.records, chat, patience)
+        refreshed = dict.fromkeys((*done.refreshed, *(id for id in told.ids if id not in done.created)))
+        done = replace(done, refreshed=tuple(refreshed), warnings=(*done.warnings, *told.warnings))
     journalled = not dry_run and bool(promoted or done.created or done.removed)
     return replace(done, promoted=promoted, batch=run.batch if journalled else None)
 
@@ -65,19 +70,18 @@ class _Run:
             self.store.set_setting(promotion.RAISED, json.dumps(noted, sort_keys=True))
         return [record.id for record in fresh]
 
-    def consolidate(self, seen: Observations, progress: Progress, chat: Chat | None) -> Reflected:
+    def consolidate(self, seen: Observations, progress: Progress) -> Reflected:
         """Links, clusters and writes; raises Overtaken when another process was faster."""
         links = Linker(self.store, seen, self.settings, self.now, self.dry).run(progress)
         words = said(seen, self.settings)
         described = self.store.setting(DESCRIBED) == words
         planned = plan(seen, links, self.store.vectors(list(seen.reflections)), self.settings, described)
-        sentences, warnings = _sentences(planned, seen, None if self.dry else chat)
         changed = _Changed(planned.new, planned.stale, planned.gone)
         if not self.dry and (planned.new or planned.stale or planned.gone or not described):
             with self.store.transaction():
                 if seen.overtaken(self.store, links.token):
                     raise Overtaken
-                changed = self._write(planned, seen, sentences)
+                changed = self._write(planned, seen)
                 self.store.set_setting(DESCRIBED, words)
         return Reflected(
             linked=links.made,
@@ -86,26 +90,24 @@ class _Run:
             refreshed=tuple(theme.id for theme in changed.stale),
             removed=tuple(record.id for record in changed.gone),
             refused=planned.refused,
-            warnings=(*links.warnings, *warnings),
+            warnings=links.warnings,
             dry_run=self.dry,
         )
 
-    def _write(self, planned: Plan, seen: Observations, sentences: Mapping[str, str]) -> "_Changed":
+    def _write(self, planned: Plan, seen: Observations) -> "_Changed":
         """Writes what is planned, but for what another process has written or removed meanwhile."""
         there = self.store.get([id for theme in (*planned.new, *planned.stale) for id in (theme.id, *theme.members)])
         if any(id not in there for theme in (*planned.new, *planned.stale) for id in theme.members):
             raise Overtaken  # a member was forgotten; without it, the others may make another theme
         new = [theme for theme in planned.new if theme.id not in there]
         stale = [theme for theme in planned.stale if theme.id in there]
-        drafts = {
-            theme.id: themes.draft(theme, seen.records, planned.centres[theme.id], sentences.get(theme.id))
-            for theme in (*new, *stale)
-        }
+        drafts = {theme.id: themes.draft(theme, seen.records, planned.centres[theme.id]) for theme in (*new, *stale)}
         space = self.store.embedding_space()
         self.store.add([drafts[theme.id] for theme in new], self.now, space)
         for theme in stale:
             draft = drafts[theme.id]
-            changes = {"text": draft.text, "essence": draft.essence, "tags": draft.tags}
+            changes: dict[str, object] = {"text": draft.text, "essence": draft.essence, "tags": draft.tags}
+            changes |= kept(there[theme.id], [there[id] for id in theme.members])
             self.store.update(theme.id, changes, self.now, draft.vector, space)
         if drafts:
             self.store.link(list(self._edges((*new, *stale))), self.now)
@@ -135,16 +137,3 @@ class _Changed:
 
 def _priority(value: str) -> dict[str, object]:
     return {"priority": value}
-
-
-def _sentences(planned: Plan, seen: Observations, chat: Chat | None) -> tuple[dict[str, str], tuple[str, ...]]:
-    """What a language model says of the themes to be written; what it fails to say is left out and told."""
-    if chat is None:
-        return {}, ()
-    largest = sorted((*planned.new, *planned.stale), key=lambda theme: (-len(theme.members), theme.id))
-    said = {
-        theme.id: themes.sentence(chat, [seen.records[id] for id in theme.members])
-        for theme in largest[:MOST_SENTENCES]
-    }
-    problems = dict.fromkeys(sentence.problem for sentence in said.values() if sentence.problem)
-    return {id: sentence.text for id, sentence in said.items() if sentence.text}, tuple(problems)

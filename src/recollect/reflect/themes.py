@@ -3,23 +3,14 @@
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
-from recollect.errors import RecollectError
-from recollect.llm import Chat, Guarded
 from recollect.model import REFLECTION, Draft, Record, Vector
 from recollect.reflect.model import Consolidation, Theme
 from recollect.selection import canonical
 
 THEME = f"{REFLECTION}-"  # how the id of a theme's reflection begins
-_INSTRUCTION = (
-    "You are given notes that belong together. Say in one short sentence what they are about, in their own language, "
-    "with nothing that is not in them. Write only the sentence."
-)
-_MOST_SHOWN, _MOST_CHARACTERS, _MOST_TOKENS = 12, 400, 60
-_LONGEST_SENTENCE = 300
 
 
 def identity(members: Sequence[str]) -> str:
@@ -56,29 +47,6 @@ def refusal(records: Sequence[Record], vectors: Vector, settings: Consolidation)
     return None
 
 
-@dataclass(frozen=True, slots=True)
-class Sentence:
-    """What a language model made of a theme, or why there is nothing."""
-
-    text: str | None = None
-    problem: str | None = None
-
-
-def sentence(chat: Chat, records: Sequence[Record]) -> Sentence:
-    """One sentence about a theme; it raises nothing, the keywords stand without it."""
-    notes = [record.text[:_MOST_CHARACTERS] for record in records[:_MOST_SHOWN]]
-    try:
-        told = Guarded(chat).complete(_INSTRUCTION, json.dumps(notes, ensure_ascii=False), _MOST_TOKENS)
-        answer = " ".join(told.split())
-    except RecollectError as problem:
-        return Sentence(problem=f"the theme has no sentence: {problem}")
-    return (
-        Sentence(answer[:_LONGEST_SENTENCE])
-        if answer
-        else Sentence(problem="the theme has no sentence: an empty answer")
-    )
-
-
 def content(theme: Theme) -> str:
     """The text of a reflection: member ids and keywords."""
     return json.dumps({"members": list(theme.members), "keywords": list(theme.keywords)}, ensure_ascii=False)
@@ -89,13 +57,13 @@ def essence(theme: Theme) -> str:
     return ", ".join(theme.keywords)
 
 
-def draft(theme: Theme, records: Mapping[str, Record], vector: Vector, said: str | None = None) -> Draft:
+def draft(theme: Theme, records: Mapping[str, Record], vector: Vector) -> Draft:
     """A theme as a memory: as old as its newest member, as trusted as its least, tagged as all of them are."""
     members = [records[id] for id in theme.members]
     return Draft(
         id=theme.id,
         text=content(theme),
-        essence=said or essence(theme),
+        essence=essence(theme),
         kind=REFLECTION,
         priority="P2",
         tags=tuple(tag for tag in members[0].tags if all(tag in other.tags for other in members)),
