@@ -64,6 +64,12 @@ def test_every_process_proposes_the_same(tmp_path: Path) -> None:
     assert len(answers.pop().strip()) == 64
 
 
+def test_a_model_can_be_loaded_after_it() -> None:
+    told = "import sys; sys.path.insert(0, {tests!r}); from test_index import *; linked(cloud(50)); import onnxruntime"
+    command = [sys.executable, "-c", told.format(tests=str(Path(__file__).parent))]
+    assert subprocess.run(command, check=False).returncode == 0
+
+
 @pytest.mark.parametrize("copies", [1, 30])
 def test_themes_in_a_row_and_equal_vectors_do_not_become_islands(copies: int) -> None:
     chance = np.random.default_rng(1)

@@ -56,6 +56,8 @@ def _first_alike(matrix: Vector) -> Rows:
 
 
 def _built(matrix: Vector, rows: Rows, progress: Callable[[int], None]) -> "Index":
+    # Loaded after usearch (2.26), onnxruntime ends the process with a segmentation fault; loaded before it, both work.
+    import onnxruntime  # noqa: F401
     from usearch.index import Index
 
     index = Index(
