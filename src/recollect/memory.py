@@ -308,7 +308,7 @@ class Memory:
         return tidy(self.store, self.clock(), dry_run)
 
     def undo(self, batch: str | None = None) -> Undone:
-        """Takes back a batch of the journal, the last one if none is named."""
+        """Takes back a batch of the journal; if none is named, the last one of which anything can be undone."""
         return undo(self.store, batch, self.clock())
 
     def archive(self, *ids: str) -> Sequence[str]:

@@ -143,8 +143,23 @@ def test_undo_leaves_alone_what_was_changed_since() -> None:
         memory.forget(gone)
         undone = memory.undo(batch)
         assert undone.undone == (kept,)
-        assert undone.skipped == {changed: "was changed since: confidence", gone: "was forgotten"}
+        assert undone.skipped == {changed: "was changed since: confidence", gone: "what it was about was forgotten"}
         assert memory.get(changed).confidence == 0.6
+
+
+def test_undo_says_which_later_batches_it_passed_over() -> None:
+    with living() as (memory, _):
+        id = memory.remember("the password is hunter2!").id
+        kept = memory.remember("Oscar is a grey cat").id
+        memory.archive(kept)
+        memory.redact()
+        redaction = memory.store.journal()[0].batch
+        why = "a redaction cannot be undone"
+        undone = memory.undo()
+        assert (undone.undone, undone.passed_over) == ((kept,), {redaction: {id: why}})
+        assert memory.undo(redaction).skipped == {id: why}
+        with pytest.raises(NotFound, match=rf"could be undone\. Passed over {redaction}: {why} \({id}\)"):
+            memory.undo()
 
 
 def test_undo_takes_the_last_batch_and_never_the_same_twice() -> None:

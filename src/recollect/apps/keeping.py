@@ -1,14 +1,12 @@
 """Verbs of which every app tells more than the engine returns."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import replace
 
-from recollect.apps.words import counted, why_left
-from recollect.errors import NotFound
+from recollect.apps.words import counted
 from recollect.lifecycle import forgetting
 from recollect.lifecycle.forgetting import Forgotten
 from recollect.lifecycle.receipts import Receipt
-from recollect.lifecycle.undoing import Undone
 from recollect.memory import Memory, Progress
 from recollect.model import REFLECTION, Filter
 from recollect.pipeline import members
@@ -16,14 +14,6 @@ from recollect.reflect.model import Reflected
 from recollect.reflect.observations import pages
 
 WHOLE_JOURNAL = 10_000_000
-
-
-@dataclass(frozen=True, slots=True)
-class TakenBack:
-    """What was undone, and the later batches that could not be: the reason for each of their memories, by batch."""
-
-    done: Undone
-    passed_over: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
 
 def forget(memory: Memory, ids: Sequence[str], *, closing: bool = False) -> Forgotten:
@@ -52,19 +42,3 @@ def reflect(memory: Memory, dry_run: bool, progress: Progress | None = None) -> 
         return done
     without = f"{counted(bare, 'memory', 'memories')} without a vector can be in no theme; embed with: recollect embed --missing"
     return replace(done, warnings=(*done.warnings, without))
-
-
-def undo(memory: Memory, batch: str | None) -> TakenBack:
-    """Takes back a batch; if none is named, the last one of which anything can be undone."""
-    if batch is not None:
-        return TakenBack(memory.undo(batch))
-    passed_over: dict[str, Mapping[str, str]] = {}
-    with memory.store.transaction():
-        left = (entry.batch for entry in memory.store.journal(None, WHOLE_JOURNAL) if entry.undone_at is None)
-        for last in dict.fromkeys(left):
-            done = memory.undo(last)
-            if done.undone:
-                return TakenBack(done, passed_over)
-            passed_over[last] = done.skipped
-    why = "; ".join(f"{last}: {why_left(skipped)}" for last, skipped in passed_over.items())
-    raise NotFound("the journal holds nothing that could be undone" + (f". Passed over {why}" if why else ""))

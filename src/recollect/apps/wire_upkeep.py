@@ -6,7 +6,6 @@ from typing import Any
 
 from typing_extensions import TypedDict
 
-from recollect.apps.keeping import TakenBack
 from recollect.apps.wire import moment
 from recollect.asking import TIMES
 from recollect.clock import iso
@@ -16,6 +15,7 @@ from recollect.lifecycle.journal import Action
 from recollect.lifecycle.receipts import Receipt
 from recollect.lifecycle.redacting import Redacted
 from recollect.lifecycle.tidying import Tidied
+from recollect.lifecycle.undoing import Undone, barred
 from recollect.reflect.model import Reflected, Theme
 from recollect.stores.base import JournalEntry
 
@@ -206,14 +206,13 @@ def action(one: Action) -> ActionShape:
     }
 
 
-def undone(taken: TakenBack) -> UndoneShape:
+def undone(done: Undone) -> UndoneShape:
     """An undoing as JSON."""
-    done = taken.done
     return {
         "batch": done.batch,
         "undone": list(done.undone),
         "skipped": dict(done.skipped),
-        "passed_over": {batch: dict(reasons) for batch, reasons in taken.passed_over.items()},
+        "passed_over": {batch: dict(reasons) for batch, reasons in done.passed_over.items()},
     }
 
 
@@ -245,14 +244,8 @@ def _why_not(entries: Sequence[JournalEntry]) -> str | None:
     """Why nothing of a batch can be undone; whether a memory was changed since is only seen in the attempt."""
     if all(entry.undone_at is not None for entry in entries):
         return "was undone already"
-    reasons = [_barred(entry) for entry in entries if entry.undone_at is None and entry.memory_id]
+    reasons = [barred(entry) for entry in entries if entry.undone_at is None and entry.memory_id]
     return None if None in reasons else "; ".join(sorted({reason for reason in reasons if reason}))
-
-
-def _barred(entry: JournalEntry) -> str | None:
-    if entry.action == "redact":
-        return "a redaction cannot be undone"
-    return None if entry.before or entry.after else "its memories were forgotten"
 
 
 def audited(report: AuditReport) -> AuditShape:

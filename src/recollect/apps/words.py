@@ -1,6 +1,6 @@
 """Memories, and what became of them, as people read it."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from recollect.model import Record
 from recollect.pipeline import members
@@ -32,14 +32,6 @@ def themes_told(gone: int, rebuilt: int) -> str:
     """What became of the themes that forgotten memories were part of."""
     told = {"written anew": rebuilt, "removed": max(0, gone - rebuilt)}
     return ", ".join(f"{number} {what}" for what, number in told.items() if number)
-
-
-def why_left(reasons: Mapping[str, str]) -> str:
-    """Why memories were left alone: `was forgotten (m0, m1, m2 and 4 more); was changed since: tier (m9)`."""
-    ids: dict[str, list[str]] = {}
-    for id, reason in reasons.items():
-        ids.setdefault(reason, []).append(id)
-    return "; ".join(f"{reason} ({some(its)})" for reason, its in ids.items())
 
 
 def some(names: Sequence[str], most: int = MOST_NAMED) -> str:

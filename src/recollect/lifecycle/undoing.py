@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 from recollect.errors import NotFound
 from recollect.lifecycle.corroboration import CONTESTED, DECAYED_UNTIL
@@ -14,15 +14,20 @@ from recollect.reflect.themes import as_written
 from recollect.stores.base import STANDING, JournalEntry, Store
 
 _ALL = 10_000_000
+_MOST_NAMED = 3
 
 
 @dataclass(frozen=True, slots=True)
 class Undone:
-    """What undoing a batch came to: memories brought back to what they were, and those left alone with the reason."""
+    """What undoing a batch came to: memories brought back to what they were, and those left alone with the reason.
+
+    `passed_over` are the later batches of which nothing could be undone, when none was named: the reason by memory, by batch.
+    """
 
     batch: str
     undone: tuple[str, ...]
     skipped: Mapping[str, str]
+    passed_over: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
 
 def undo(store: Store, batch: str | None, now: int) -> Undone:
@@ -33,12 +38,38 @@ def undo(store: Store, batch: str | None, now: int) -> Undone:
             if not entries:
                 raise NotFound(f"the journal has no batch {batch!r}; `recollect undo --list` shows what there is")
             return _undo_batch(store, batch, entries, now)
+        passed_over: dict[str, Mapping[str, str]] = {}
         left = (entry.batch for entry in store.journal(None, _ALL) if entry.undone_at is None)
         for last in dict.fromkeys(left):
             undone = _undo_batch(store, last, store.journal(last, _ALL), now)
             if undone.undone:
-                return undone
-    raise NotFound("the journal holds nothing that could be undone")
+                return replace(undone, passed_over=passed_over)
+            passed_over[last] = undone.skipped
+    why = "; ".join(f"{last}: {why_left(skipped)}" for last, skipped in passed_over.items())
+    raise NotFound("the journal holds nothing that could be undone" + (f". Passed over {why}" if why else ""))
+
+
+def why_left(reasons: Mapping[str, str]) -> str:
+    """Why memories were left alone: `was forgotten (m0, m1, m2 and 4 more); was changed since: tier (m9)`."""
+    ids: dict[str, list[str]] = {}
+    for id, reason in reasons.items():
+        ids.setdefault(reason, []).append(id)
+    more = {reason: len(its) - _MOST_NAMED for reason, its in ids.items()}
+    return "; ".join(
+        f"{reason} ({', '.join(its[:_MOST_NAMED])}{f' and {more[reason]} more' if more[reason] > 0 else ''})"
+        for reason, its in ids.items()
+    )
+
+
+def barred(entry: JournalEntry) -> str | None:
+    """Why an action can never be undone, whatever became of its memory since."""
+    if entry.action == "redact":
+        return "a redaction cannot be undone"
+    if not entry.before and not entry.after:  # forgetting a memory empties its entries
+        return "what it was about was forgotten"
+    if entry.action not in _SPECIAL and not (entry.before and set(entry.before) <= set(STANDING)):
+        return f"a {entry.action} cannot be undone"
+    return None
 
 
 def _undo_batch(store: Store, batch: str, entries: Sequence[JournalEntry], now: int) -> Undone:
@@ -56,13 +87,12 @@ def _undo_batch(store: Store, batch: str, entries: Sequence[JournalEntry], now: 
 
 def _undo(store: Store, entry: JournalEntry, now: int) -> str | None:
     """Takes back one action; returns why it cannot."""
-    if not entry.before and not entry.after:  # forgetting a memory empties its entries
-        return "was forgotten"
+    never = barred(entry)
+    if never is not None:
+        return never
     special = _SPECIAL.get(entry.action)
     if special is not None:
         return special(store, entry, now)
-    if not entry.before or not set(entry.before) <= set(STANDING):
-        return f"a {entry.action} cannot be undone"
     record = store.get([entry.memory_id]).get(entry.memory_id)
     reason = _changed_since(record, entry.after)
     if reason is None:
@@ -114,7 +144,7 @@ def _unreflect(store: Store, entry: JournalEntry, now: int) -> str | None:
 
 def _reflect_again(store: Store, entry: JournalEntry, now: int) -> str | None:
     if not entry.before.get("members"):
-        return "was forgotten"
+        return "what it was about was forgotten"
     return (
         None if rebuild(store, [as_written(entry.memory_id, entry.before["members"])], now) else "its members changed"
     )

@@ -146,10 +146,10 @@ def test_undo_says_what_it_passed_over_and_what_it_took_back_instead(cli):
     cli.ok("audit", "--redact")
     redaction, archiving, _ = (one["batch"] for one in cli.ok("undo", "--list", "--json").lines)
     done = cli.ok("undo")
-    assert f"passed over {redaction}, of which nothing can be undone: a redact cannot be undone (t)" in done.err
+    assert f"passed over {redaction}, of which nothing can be undone: a redaction cannot be undone (t)" in done.err
     assert done.out.split() == ["undone", "1", archiving, "k2"]
     again = cli.ok("undo", "--json").json
-    assert (again["undone"], again["passed_over"]) == (["k1"], {redaction: {"t": "a redact cannot be undone"}})
+    assert (again["undone"], again["passed_over"]) == (["k1"], {redaction: {"t": "a redaction cannot be undone"}})
     nothing = cli("undo")
     assert (nothing.code, redaction in nothing.err) == (1, True)
 
@@ -160,9 +160,9 @@ def test_a_batch_that_cannot_be_undone_is_an_error(cli):
     (one,) = cli.ok("undo", "--list", "--json").lines
     ran = cli("undo", one["batch"])
     assert (ran.code, ran.out) == (1, "")
-    assert ran.err == f"error: nothing of {one['batch']} can be undone: a redact cannot be undone (t)\n"
+    assert ran.err == f"error: nothing of {one['batch']} can be undone: a redaction cannot be undone (t)\n"
     ran = cli("undo", one["batch"], "--json")
-    assert (ran.code, ran.json["skipped"]) == (1, {"t": "a redact cannot be undone"})
+    assert (ran.code, ran.json["skipped"]) == (1, {"t": "a redaction cannot be undone"})
 
 
 def test_the_journal_tells_what_can_be_undone_from_what_cannot(cli):
@@ -175,7 +175,7 @@ def test_the_journal_tells_what_can_be_undone_from_what_cannot(cli):
     cli.ok("forget", "a")
     cli.ok("undo", next(one["batch"] for one in cli.ok("undo", "--list", "--json").lines if one["why_not"] is None))
     listed = cli.ok("undo", "--list", "--json").lines
-    why = ["a redaction cannot be undone", "was undone already", None, "its memories were forgotten"]
+    why = ["a redaction cannot be undone", "was undone already", None, "what it was about was forgotten"]
     assert [one["why_not"] for one in listed] == why
     told = cli.ok("undo", "--list").out
     assert [reason in told for reason in ("no: a redaction cannot be undone", "no: was undone already")] == [True] * 2

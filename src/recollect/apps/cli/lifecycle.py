@@ -109,10 +109,10 @@ def undo(
                     entries, limit or None if limit is not None or common.json else MOST_BATCHES, common
                 )
             return
-        taken = keeping.undo(memory, batch)
+        done = memory.undo(batch)
     if common.json:
-        show_json(wire_upkeep.undone(taken))
-    telling.tell_undone(taken, common)
+        show_json(wire_upkeep.undone(done))
+    telling.tell_undone(done, common)
 
 
 @command(app, panel=PANEL, example="recollect archive ID")

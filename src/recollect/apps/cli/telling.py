@@ -10,12 +10,12 @@ from recollect.apps import wire_upkeep
 from recollect.apps.cli.explaining import MOST_MEMBERS, members_shown
 from recollect.apps.cli.options import Common
 from recollect.apps.cli.output import facts, moment, note, show, show_json, show_lines, shown, styled, table, warn
-from recollect.apps.keeping import TakenBack
-from recollect.apps.words import counted, themes_told, why_left
+from recollect.apps.words import counted, themes_told
 from recollect.errors import NotFound
 from recollect.lifecycle.auditing import AuditReport
 from recollect.lifecycle.journal import Action
 from recollect.lifecycle.receipts import Receipt
+from recollect.lifecycle.undoing import Undone, why_left
 from recollect.model import Record
 from recollect.reflect.model import Reflected, Theme
 from recollect.stores.base import JournalEntry
@@ -87,16 +87,15 @@ def _told(name: str, value: Any) -> str:
     return moment(value) if name in _TIMES and isinstance(value, int) else shown(value)
 
 
-def tell_undone(taken: TakenBack, common: Common) -> None:
+def tell_undone(done: Undone, common: Common) -> None:
     """What was undone, left alone and passed over; an error when a batch was named of which nothing can be undone."""
-    done = taken.done
     if done.skipped and not done.undone:
         raise NotFound(f"nothing of {done.batch} can be undone: {why_left(done.skipped)}")
     if not common.json:
         show(styled(f"undone {len(done.undone)}", "green") + styled(f"  {done.batch}", "dim"))
         show(*(styled(f"  {id}") for id in done.undone[:MOST_SHOWN]))
         _show_more(len(done.undone), MOST_SHOWN, f"recollect undo {done.batch} --list shows all")
-    for batch, reasons in taken.passed_over.items():
+    for batch, reasons in done.passed_over.items():
         warn(f"passed over {batch}, of which nothing can be undone: {why_left(reasons)}")
     if done.skipped:
         warn(f"left alone: {why_left(done.skipped)}")

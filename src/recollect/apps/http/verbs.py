@@ -158,7 +158,7 @@ def tidy(memory: Memory, question: asked.Tidy) -> wire_upkeep.TidiedShape:
 
 
 def undo(memory: Memory, question: asked.Undo) -> wire_upkeep.UndoneShape:
-    return wire_upkeep.undone(keeping.undo(memory, question.batch))
+    return wire_upkeep.undone(memory.undo(question.batch))
 
 
 def archive(memory: Memory, question: asked.Ids) -> shapes.IdsShape:
