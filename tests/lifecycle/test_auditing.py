@@ -17,6 +17,7 @@ from recollect.lifecycle.auditing import AuditReport, Finding
 from recollect.lifecycle.corroboration import CORROBORATES
 from recollect.lifecycle.redacting import Redacted
 from recollect.memory import Memory
+from recollect.reflect.promotion import RAISED, raised
 from recollect.testing import ToyEmbedder
 
 TOKEN = "ghp_" + "aB3dE6gH9jK2mN5pQ8sT1vW4yZ7cF0hJaB3d"
@@ -253,3 +254,18 @@ def test_redaction_keeps_closed_links_and_the_vector_of_a_text_that_held_nothing
         assert memory.store.vectors([one])[one].tolist() == vector.tolist()
         assert list(memory.store.export_edges()) == before
         assert "AKIA" not in str(memory.get(one).metadata)
+
+
+def test_redaction_keeps_the_journal_and_who_was_promoted() -> None:
+    """The memory is there again under its id, so what was done to it can still be undone."""
+    with living() as (memory, _):
+        id = memory.remember(f"my token is {TOKEN}").id
+        other = memory.remember("my token is gone").id
+        memory.archive(id)
+        memory.contest(id, other)
+        contesting, archiving = (entry.batch for entry in memory.store.journal())
+        memory.store.set_setting(RAISED, json.dumps({id: "P2"}))
+        memory.redact()
+        assert [entry.action for entry in memory.store.journal()] == ["redact", "contest", "archive"]
+        assert raised(memory.store) == {id: "P2"}
+        assert (memory.undo(contesting).undone, memory.undo(archiving).undone) == ((other,), (id,))

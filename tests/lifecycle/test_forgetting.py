@@ -1,6 +1,7 @@
 """Forgetting for good: the memory, its index rows, links, reflections and journal text; and the receipt that proves it."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +12,7 @@ import recollect
 from recollect.clock import DAY
 from recollect.lifecycle import proofs
 from recollect.memory import Memory
+from recollect.reflect.promotion import RAISED, raised
 from recollect.stores.sqlite import SqliteStore, scrubbing
 from recollect.testing import FixedClock, ToyEmbedder
 
@@ -62,15 +64,129 @@ def test_words_only_the_forgotten_said_leave_the_reflection() -> None:
         assert "zanzibar" not in f"{new.text} {new.essence}".lower()
 
 
+def held(folder: Path, needle: str) -> int:
+    """How often a needle stands in the files of a folder."""
+    return sum(file.read_bytes().count(needle.encode()) for file in folder.iterdir())
+
+
+ALICE = "alice-has-diabetes-type2"
+
+
 def test_the_journal_keeps_no_word_of_it() -> None:
     with living() as (memory, clock):
         id = memory.remember("Oscar is a grey cat").id
         clock.advance(20 * DAY)
         memory.tidy(dry_run=False)
         memory.forget(id)
-        entries = [entry for entry in memory.store.journal() if entry.memory_id == id]
-        assert entries
-        assert all(not entry.before and not entry.after for entry in entries)
+        assert [entry.action for entry in memory.store.journal()] == ["decayed-until"]
+
+
+def test_no_byte_of_the_id_stays(tmp_path: Path) -> None:
+    """Its own entries go, and the mention goes from those of others, from settings and from themes that are gone."""
+    with living(tmp_path / "memory.db") as (memory, _):
+        memory.remember("the small grey cat Oscar likes his doctor", id=ALICE)
+        ids = cats(memory)
+        memory.archive(ALICE)
+        memory.restore(ALICE)
+        memory.contest(ALICE, ids[0])
+        memory.contest(ids[0], ALICE)
+        memory.judge("who likes the doctor?", ALICE)
+        memory.remember("the small grey cat Oscar likes his doctor!")
+        memory.undo(memory.reflect().batch)
+        memory.reflect()
+        memory.store.set_setting(RAISED, json.dumps({ALICE: "P2", ids[1]: "P3"}))
+        assert held(tmp_path, ALICE) > 9
+        receipt = memory.forget_verified(ALICE)
+        assert (receipt.verified, receipt.too_short, receipt.notes) == (True, 0, ())
+        assert held(tmp_path, ALICE) == 0
+        assert raised(memory.store) == {ids[1]: "P3"}
+    assert held(tmp_path, ALICE) == 0
+
+
+def test_what_was_about_the_forgotten_cannot_be_undone_and_says_so() -> None:
+    with living() as (memory, clock):
+        memory.remember("Caroline is pregnant", id="caroline-is-pregnant")
+        memory.remember("Caroline is not pregnant", id="d1")
+        memory.remember("Caroline has no children", id="d2")
+        clock.advance(DAY)
+        memory.remember("Caroline is pregnant!", id="again")
+        confirming = memory.store.journal()[0].batch
+        memory.archive("d1")
+        memory.contest("caroline-is-pregnant", "d1")
+        memory.contest("caroline-is-pregnant", "d2", close=True)
+        closing, contesting, archiving = list(dict.fromkeys(entry.batch for entry in memory.store.journal()))[:3]
+        memory.forget("caroline-is-pregnant")
+        assert memory.undo(confirming).skipped == {"again": "what it was about was forgotten"}
+        assert memory.undo(contesting).skipped == {"d1": "what it was about was forgotten"}
+        assert memory.undo(closing).undone == ("d2",)  # it is open again, whoever closed it
+        assert memory.get("d2").valid_to is None
+        undone = memory.undo()
+        assert (undone.batch, undone.undone) == (archiving, ("d1",))
+        assert undone.passed_over == {contesting: {"d1": "what it was about was forgotten"}}
+
+
+def test_a_theme_that_was_undone_is_still_known_to_be() -> None:
+    with living() as (memory, _):
+        cats(memory)
+        done = memory.reflect()
+        assert memory.undo(done.batch).undone == done.created
+        assert memory.undo(done.batch).skipped == dict.fromkeys(done.created, "was undone already")
+
+
+def test_the_proof_would_find_an_id_in_the_journal_the_settings_and_the_files(tmp_path: Path) -> None:
+    with living(tmp_path / "memory.db") as (memory, clock):
+        memory.remember("Oscar is a grey cat", id=ALICE)
+        other = memory.remember("Rex is a brown dog").id
+        evidence = proofs.gather(memory.store, [ALICE])
+        memory.forget(ALICE)
+        memory.contest(memory.remember("Rex is a black dog").id, other)
+        entry = replace(memory.store.journal()[0], id=0, after={"contested_by": ALICE})
+        memory.store.log([entry])
+        memory.store.set_setting(RAISED, json.dumps({ALICE: "P2"}))
+        assert {s.where for s in proofs.search(memory.store, evidence, clock()) if s.found} == {"journal", "settings"}
+        assert memory.store.scrub()
+        (file, *_), _ = proofs.scan(memory.store, evidence)
+        assert (file.file, file.ids) == ("memory.db", (ALICE,))
+
+
+def test_a_receipt_names_the_id_that_is_left(tmp_path: Path) -> None:
+    with living(tmp_path / "memory.db") as (memory, _):
+        memory.remember("Oscar is a grey cat", id=ALICE)
+        (tmp_path / "memory.db.notes").write_text(f"see {ALICE}")
+        receipt = memory.forget_verified(ALICE)
+        assert (receipt.verified, receipt.notes) == (False, (f"the id {ALICE} still stands in memory.db.notes",))
+
+
+@pytest.mark.parametrize("where", ["text", "metadata", "tags", "thread", "id"])
+def test_an_id_that_another_memory_holds_is_not_ours_to_take(tmp_path: Path, where: str) -> None:
+    other = {"text": f"see {ALICE} for more", "metadata": {"see": ALICE}, "tags": [ALICE], "thread": ALICE}
+    with living(tmp_path / "memory.db") as (memory, _):
+        memory.remember("Oscar is a grey cat", id=ALICE)
+        given = {"id": f"not-{ALICE}"} if where == "id" else {where: other[where]}
+        kept = memory.remember(**{"text": "Rex is a brown dog", **given}).id
+        assert memory.forget_verified(ALICE).verified
+        assert held(tmp_path, ALICE)
+        assert memory.get(kept)
+
+
+def test_what_a_store_calls_its_own_things_is_no_trace(tmp_path: Path) -> None:
+    with living(tmp_path / "memory.db") as (memory, clock):
+        first = memory.remember("Rex is a brown dog").id
+        clock.advance(DAY)
+        memory.contest(memory.remember("rex is a brown dog!").id, first)
+        id = memory.remember("semantic observations corroborate the contested confidence").id
+        assert memory.forget_verified(id).verified
+
+
+def test_an_id_of_few_bytes_is_asked_for_in_the_indexes_alone(tmp_path: Path) -> None:
+    with living(tmp_path / "memory.db") as (memory, _):
+        memory.remember("Oscar is a grey cat", id="P2")
+        other = memory.remember("Rex is a brown dog").id
+        memory.update(other, priority="P2")
+        memory.store.set_setting(RAISED, json.dumps({other: "P2"}))
+        receipt = memory.forget_verified("P2")
+        assert (receipt.verified, receipt.too_short) == (True, 1)
+        assert raised(memory.store) == {other: "P2"}
 
 
 def test_the_receipt_says_what_went_and_that_nothing_is_left(tmp_path: Path) -> None:
@@ -184,7 +300,7 @@ def write(path: Path, with_canaries: bool) -> tuple[Memory, list[str]]:
             said = " ".join(words[w] for w in chance.integers(0, len(words), 9))
             is_canary = n % 10 == 3
             text = f"canary{n}x {said} chirps{n}q" if is_canary else said
-            id = f"m{n:05d}"
+            id = f"canary-{n:05d}" if is_canary else f"m{n:05d}"
             if is_canary:
                 canaries.append(id)
             if with_canaries or not is_canary:
@@ -208,9 +324,17 @@ def test_a_thousand_canaries_among_ten_thousand_leave_nothing_behind(tmp_path: P
     queries = [never.get(f"m{n:05d}").text[:30] for n in range(0, 10_000, 500)] + ["canary3x chirps13q dalor"]
     before = [had.recall(query, vector=embedder.embed_query(query), limit=50).ids for query in queries]
 
+    had.archive(*canaries[:100])
+    had.restore(*canaries[:50])
+    for canary in canaries[::50]:
+        had.contest(canary, "m00000")
+        had.judge("who chirps?", canary)
+    had.store.set_setting(RAISED, json.dumps(dict.fromkeys(canaries, "P2")))
+
     receipt = had.forget_verified(*canaries)
 
     assert receipt.verified
+    assert receipt.too_short == 1  # their tag
     assert receipt.removed["memories"] == CANARIES
     assert all(search.found == 0 for search in receipt.searches)
     data = b"".join(file.read_bytes() for file in (tmp_path / "had").iterdir())

@@ -143,7 +143,7 @@ class ScannedShape(TypedDict):
 class ReceiptShape(TypedDict):
     """The proof of forgetting; `verified` when nothing was found anywhere.
 
-    `too_short` texts were looked for in the indexes alone; `named_by` are reflections written by hand that still name it.
+    `too_short` texts and ids were looked for in the indexes alone; `named_by` are reflections written by hand that still name it.
     """
 
     verified: bool

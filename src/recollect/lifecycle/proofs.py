@@ -1,5 +1,6 @@
 """Proof that something is gone: every leg and index is asked for it, and the live files are read byte by byte."""
 
+import json
 import re
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
@@ -36,11 +37,12 @@ class Search:
 
 @dataclass(frozen=True, slots=True)
 class Scan:
-    """A live file that was read, and how many traces stood in it."""
+    """A live file that was read, how many traces stood in it, and the ids among them."""
 
     file: str
     bytes: int
     traces: int
+    ids: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -86,10 +88,26 @@ def search(store: Store, evidence: Evidence, now: int) -> Iterator[Search]:
     reflections = list(pages(store, replace(anything, kinds=(REFLECTION,))))
     yield Search("reflections", len(reflections), sum(bool(ids.intersection(members(r))) for r in reflections))
     yield Search("judgements", 1, sum(judgement.memory_id in ids for judgement in store.judgements()))
-    told = [entry for entry in store.journal(None, _ALL) if entry.memory_id in ids]
-    yield Search("journal", 1, sum(bool(entry.before or entry.after) for entry in told))
+    told = store.journal(None, _ALL)
+    yield Search("journal", 1, sum(entry.memory_id in ids or not ids.isdisjoint(entry.named) for entry in told))
+    yield Search("settings", 1, sum(_names(value, ids) for value in _settings(store).values()))
     # What only waits to be cleared is told by the receipt itself.
     yield Search("indexes against text", 1, sum(problem.area != OWED for problem in store.check()))
+
+
+def _settings(store: Store) -> Mapping[str, str]:
+    with store.snapshot() as everything:
+        return everything.settings
+
+
+def _names(setting: str, ids: frozenset[str]) -> bool:
+    """Whether a setting is an id, or an object or a list of them."""
+    try:
+        held = json.loads(setting)
+    except json.JSONDecodeError:
+        held = setting
+    names = held if isinstance(held, dict | list) else [held]
+    return any(isinstance(name, str) and name in ids for name in names)
 
 
 def _by_words(store: Store, record: Record, anything: Filter, ids: frozenset[str]) -> int:
@@ -107,12 +125,27 @@ def _among(hits: Sequence[object], ids: frozenset[str]) -> int:
 
 
 def scan(store: Store, evidence: Evidence) -> tuple[list[Scan], int]:
-    """Reads the live files for traces; also returns how many texts are too short to be told from chance."""
+    """Reads the live files for traces; also returns how many texts and ids are too short to be told from chance."""
     needles, too_short = _needles(evidence)
     files = live_files(store)
     found = {file: found_in(file, needles) for file in files}
     traces = _not_shared(store, set().union(*found.values()) if found else set())
-    return [Scan(file.name, file.stat().st_size, len(found[file] & traces)) for file in files], too_short
+    scans = [
+        Scan(file.name, file.stat().st_size, len(found[file] & traces), tuple(_ids_in(found[file] & traces, evidence)))
+        for file in files
+    ]
+    return scans, too_short
+
+
+def _ids_in(traces: set[bytes], evidence: Evidence) -> Iterator[str]:
+    for id in sorted(evidence.ids):
+        if traces.intersection(_spelled(id)):
+            yield id
+
+
+def _spelled(id: str) -> set[bytes]:
+    """An id as a column holds it, and as it stands in JSON, with and without escapes."""
+    return {id.encode(), *(json.dumps(id, ensure_ascii=escaped)[1:-1].encode() for escaped in (True, False))}
 
 
 def live_files(store: Store) -> list[Path]:
@@ -137,7 +170,12 @@ def _needles(evidence: Evidence) -> tuple[set[bytes], int]:
         needles.update(word.encode()[:SHORTEST] for word in words(text) if len(word.encode()) >= SHORTEST)
         too_short += not runs
     needles.update(run for vector in evidence.vectors.values() for run in _parts(vector))
-    return {needle for needle in needles if len(set(needle[:SHORTEST])) >= _DISTINCT}, too_short
+    needles = {needle for needle in needles if len(set(needle[:SHORTEST])) >= _DISTINCT}
+    for id in evidence.ids:
+        spelled = {spelling for spelling in _spelled(id) if len(spelling) >= SHORTEST}
+        needles |= spelled
+        too_short += not spelled
+    return needles, too_short
 
 
 def _parts(vector: Vector) -> Iterator[bytes]:
@@ -188,13 +226,22 @@ def _accounts(store: Store) -> Iterator[bytes]:
     ids: list[str] = []
     for record in store.export_records():
         ids.append(record.id)
-        names = (record.id, record.thread or "", record.source or "")
+        names = (record.id, record.thread or "", record.source or "", record.kind, record.tier)
         texts = "\0".join((*said(record), *names))
         yield f"{texts}\0{texts.lower()}".encode()
     yield "\0".join(text for j in store.judgements() for text in (j.query, j.query.lower())).encode()
+    yield "\0".join(_words_of_upkeep(store)).encode()
     for start in range(0, len(ids), _DEEP):
         yield from (vector.astype("<f4").tobytes() for vector in store.vectors(ids[start : start + _DEEP]).values())
     yield _empty(store)
+
+
+def _words_of_upkeep(store: Store) -> set[str]:
+    """What links, the journal and settings are called by; whom they name is no excuse."""
+    entries = store.journal(None, _ALL)
+    fields = {name for entry in entries for name in (*entry.before, *entry.after)}
+    kinds = {edge.kind for edge in store.export_edges()}
+    return {*kinds, *fields, *_settings(store), *(entry.action for entry in entries), *(e.batch for e in entries)}
 
 
 def _empty(store: Store) -> bytes:

@@ -20,8 +20,8 @@ _ALL = 1_000_000
 class Receipt:
     """What forgetting came to; `verified` when there was something, nothing of it was found, and file and log were cleared.
 
-    `too_short` counts texts of less than 8 bytes, which cannot be told from chance in a file; the indexes are asked for them
-    all the same.
+    `too_short` counts texts and ids of less than 8 bytes, which cannot be told from chance in a file; the indexes are asked
+    for them all the same.
     """
 
     forgotten: tuple[str, ...]
@@ -74,6 +74,8 @@ def _notes(forgotten: Sequence[str], files: Sequence[proofs.Scan]) -> Iterator[s
         yield "there was nothing to forget, so nothing is proved"
     if not files:
         yield "no file was read: the store is in memory or on a server"
+    for file in files:
+        yield from (f"the id {id} still stands in {file.file}" for id in file.ids)
 
 
 def _counts(store: Store, evidence: proofs.Evidence, now: int) -> dict[str, int]:

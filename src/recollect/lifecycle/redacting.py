@@ -15,10 +15,12 @@ from recollect.lifecycle.journal import Action
 from recollect.lifecycle.secrets import redacted, redacted_json
 from recollect.model import Draft, Edge, Record
 from recollect.pipeline import members
+from recollect.reflect.promotion import RAISED
 from recollect.reflect.rebuilding import derived_from, rebuild
-from recollect.stores.base import EmbeddingSpace, Judgement, Store
+from recollect.stores.base import EmbeddingSpace, JournalEntry, Judgement, Store
 
 Fill = Callable[[Sequence[Draft]], tuple[list[Draft], EmbeddingSpace | None, RecollectError | None]]
+_ALL = 10_000_000
 _MOST_NAMED = 5
 _OF_A_DRAFT = [field.name for field in fields(Draft) if field.name != "vector"]
 
@@ -73,15 +75,25 @@ def _rewrite(store: Store, work: _Work, drafts: Sequence[Draft], space: Embeddin
     edges = _edges(store, dirty)
     derived = derived_from(store, dirty, now)
     gone = {record.id for record in derived}
+    told, noted = store.journal(None, _ALL), store.setting(RAISED)
     store.forget([*dirty, *gone])
     store.add(drafts, now, space)
     store.restore_versions([record for versions in work.clean.values() for record in versions[:-1]])
     store.link([edge for edge in edges if not {edge.from_id, edge.to_id} & gone], now)
     store.judge([replace(j, query=redacted(j.query)) for j in work.judged])
     rebuilt = rebuild(store, derived, now)
+    _tell_again(store, told)
+    store.set_setting(RAISED, noted)
     actions = [Action("redact", id, {}, {"redacted": True}) for id in dirty]
     journal.log(store, actions, now, journal.new_batch("redact", now))
     return len(derived) - len(rebuilt)
+
+
+def _tell_again(store: Store, told: Sequence[JournalEntry]) -> None:
+    """What forgetting took from the journal, but for what itself holds a secret: the memories are there again."""
+    left = {entry.id: entry for entry in store.journal(None, _ALL)}
+    taken = [entry for entry in told if left.get(entry.id) != entry]
+    store.log([e for e in taken if redacted_json([e.before, e.after]) == [e.before, e.after]])
 
 
 def _warnings(work: _Work, drafts: Sequence[Draft], lost: int, failure: RecollectError | None) -> tuple[str, ...]:

@@ -65,7 +65,7 @@ def barred(entry: JournalEntry) -> str | None:
     """Why an action can never be undone, whatever became of its memory since."""
     if entry.action == "redact":
         return "a redaction cannot be undone"
-    if not entry.before and not entry.after:  # forgetting a memory empties its entries
+    if not entry.before and not entry.after:  # forgetting a memory takes its name from the entries of others
         return "what it was about was forgotten"
     if entry.action not in _SPECIAL and not (entry.before and set(entry.before) <= set(STANDING)):
         return f"a {entry.action} cannot be undone"
@@ -127,19 +127,22 @@ def _unlink(store: Store, entry: JournalEntry, now: int) -> str | None:
 
 def _uncontest(store: Store, entry: JournalEntry, now: int) -> str | None:
     before, after = dict(entry.before), dict(entry.after)
-    other, known = str(after.pop(CONTESTED)), before.pop(CONTESTED, None)
+    other, known = after.pop(CONTESTED, None), before.pop(CONTESTED, None)
     record = store.get([entry.memory_id]).get(entry.memory_id)
     reason = _changed_since(record, after)
     if reason is None:
-        if known is None:
-            store.unlink(entry.memory_id, other, CONTESTED)
+        if known is None and other is not None:  # what contradicted it may be forgotten; it can still be opened again
+            store.unlink(entry.memory_id, str(other), CONTESTED)
         if before:
             store.update(entry.memory_id, before, now)
     return reason
 
 
 def _unreflect(store: Store, entry: JournalEntry, now: int) -> str | None:
-    return None if store.forget([entry.memory_id]) else "was forgotten"
+    if not store.forget([entry.memory_id]):
+        return "was forgotten"
+    store.log([replace(entry, undone_at=now)])  # it went with the theme, but that it was undone is worth knowing
+    return None
 
 
 def _reflect_again(store: Store, entry: JournalEntry, now: int) -> str | None:

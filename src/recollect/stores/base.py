@@ -108,6 +108,14 @@ class JournalEntry:
     batch: str
     undone_at: int | None = None
 
+    @property
+    def named(self) -> frozenset[str]:
+        """What the fields name beside standing: the other memories that the action was about."""
+        fields = [*self.before.items(), *self.after.items()]
+        values = [value for name, value in fields if name not in STANDING]
+        lists = [value if isinstance(value, list | tuple) else (value,) for value in values]
+        return frozenset(item for items in lists for item in items if isinstance(item, str))
+
 
 # The protocol has a method called `list`, which inside the class hides the type.
 Ids = list[str]
@@ -160,7 +168,10 @@ class Store(Protocol):
         ...
 
     def forget(self, ids: Sequence[str]) -> Ids:
-        """Removes memories with all versions, vectors, full-text rows, edges and judgements; returns the ids that existed."""
+        """Removes memories with all versions, vectors, full-text rows, edges, judgements and journal entries.
+
+        Entries of others and settings that name them lose the mention. Returns the ids that existed.
+        """
         ...
 
     def scrub(self) -> bool:
@@ -299,7 +310,7 @@ class Store(Protocol):
 
     def judgements(self) -> Judgements: ...
     def log(self, entries: Sequence[JournalEntry]) -> None:
-        """Appends journal entries; their `id` is assigned here."""
+        """Appends journal entries, whose `id` is assigned here; one that has an id already takes its old place again."""
         ...
 
     def journal(self, batch: str | None = None, limit: int = 1000) -> Journal: ...

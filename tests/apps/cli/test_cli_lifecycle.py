@@ -175,8 +175,7 @@ def test_the_journal_tells_what_can_be_undone_from_what_cannot(cli):
     cli.ok("forget", "a")
     cli.ok("undo", next(one["batch"] for one in cli.ok("undo", "--list", "--json").lines if one["why_not"] is None))
     listed = cli.ok("undo", "--list", "--json").lines
-    why = ["a redaction cannot be undone", "was undone already", None, "what it was about was forgotten"]
-    assert [one["why_not"] for one in listed] == why
+    assert [one["why_not"] for one in listed] == ["a redaction cannot be undone", "was undone already", None]
     told = cli.ok("undo", "--list").out
     assert [reason in told for reason in ("no: a redaction cannot be undone", "no: was undone already")] == [True] * 2
 
@@ -280,7 +279,7 @@ def test_a_receipt_tells_of_themes_too(cli):
 def test_a_receipt_says_what_was_too_short_to_look_for_in_files(cli):
     cli.remember("4417", "--id", "code")
     told = " ".join(cli.ok("forget", "code", "--verify").out.split())
-    assert "but 1 text of less than 8 bytes could be looked for in the indexes alone, not in the files" in told
+    assert "but 2 texts or ids of less than 8 bytes could be looked for in the indexes alone, not in the files" in told
 
 
 def test_a_receipt_names_the_reflection_that_still_names_the_forgotten(cli):

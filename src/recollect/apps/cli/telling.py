@@ -58,7 +58,7 @@ def _show_proof(receipt: Receipt) -> None:
     elif not receipt.too_short:
         show(styled("nothing is left", "green"))
     else:
-        few = counted(receipt.too_short, "text")
+        few = counted(receipt.too_short, "text or id", "texts or ids")
         show(
             styled("nothing is left", "green")
             + styled(f", but {few} of less than 8 bytes could be looked for in the indexes alone, not in the files")

@@ -1,13 +1,14 @@
 """What is kept beside the memories: judgements, the journal, settings."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
 
 import apsw
 
 from recollect.drafts import canonical_json, check_integer, check_text
 from recollect.errors import InvalidInput
-from recollect.stores.base import JournalEntry, Judgement
+from recollect.stores.base import STANDING, JournalEntry, Judgement
 from recollect.stores.sqlite.rows import listed
 from recollect.stores.sqlite.writing import require
 
@@ -34,12 +35,16 @@ def judgements(connection: apsw.Connection) -> list[Judgement]:
 
 
 def log(connection: apsw.Connection, entries: Sequence[JournalEntry]) -> None:
-    """Appends entries; their ids are assigned here."""
-    sql = "INSERT INTO journal (action, memory_id, before, after, at, batch, undone_at) VALUES (?, ?, ?, ?, ?, ?, ?)"
+    """Appends entries, whose ids are assigned here; one that has an id takes its old place again."""
+    sql = (
+        "INSERT OR REPLACE INTO journal (id, action, memory_id, before, after, at, batch, undone_at) "
+        "VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
+    )
     connection.executemany(
         sql,
         (
             (
+                e.id or None,
                 e.action,
                 e.memory_id,
                 canonical_json(dict(e.before)),
@@ -83,3 +88,62 @@ def set_setting(connection: apsw.Connection, key: str, value: str | None) -> Non
         connection.execute(
             "INSERT OR REPLACE INTO settings (key, value) VALUES (?, ?)", (check_text(key, "a key"), value)
         )
+
+
+# -- what forgetting takes
+
+
+def drop(connection: apsw.Connection, ids: Sequence[str]) -> None:
+    """Removes what is noted of forgotten memories, and their names from what is noted of others."""
+    if not ids:
+        return
+    named, bound = "memory_id IN (SELECT value FROM json_each(?))", (listed(ids),)
+    connection.execute(f"DELETE FROM judgements WHERE {named}", bound)
+    connection.execute(f"DELETE FROM journal WHERE {named}", bound)
+    gone = frozenset(ids)
+    _drop_from_journal(connection, gone)
+    _drop_from_settings(connection, gone)
+
+
+def _drop_from_journal(connection: apsw.Connection, gone: Collection[str]) -> None:
+    holds = (
+        "EXISTS (SELECT 1 FROM json_tree({}) t WHERE t.type = 'text' AND t.atom IN (SELECT value FROM json_each(?1)))"
+    )
+    sql = f"SELECT id, before, after FROM journal WHERE {holds.format('before')} OR {holds.format('after')}"
+    found: list[Any] = connection.execute(sql, (listed(sorted(gone)),)).fetchall()
+    connection.executemany(
+        "UPDATE journal SET before = ?, after = ? WHERE id = ?",
+        ((*(canonical_json(_without(json.loads(fields), gone)) for fields in both), id) for id, *both in found),
+    )
+
+
+def _without(fields: Mapping[str, Any], gone: Collection[str]) -> dict[str, Any]:
+    """Fields of the journal without names; standing names nobody, though a memory may be called P2."""
+    kept: dict[str, Any] = {}
+    for name, value in fields.items():
+        if name in STANDING or not isinstance(value, str | list):
+            kept[name] = value
+        elif isinstance(value, list):
+            kept[name] = _others(value, gone)
+        elif value not in gone:
+            kept[name] = value
+    return kept
+
+
+def _others(items: Sequence[Any], gone: Collection[str]) -> list[Any]:
+    return [item for item in items if not isinstance(item, str) or item not in gone]
+
+
+def _drop_from_settings(connection: apsw.Connection, gone: Collection[str]) -> None:
+    """Settings name memories as keys of an object or items of a list."""
+    rows: list[Any] = connection.execute("SELECT key, value FROM settings WHERE json_valid(value)").fetchall()
+    for key, value in rows:
+        held = json.loads(value)
+        if isinstance(held, dict):
+            left: Any = {name: item for name, item in held.items() if name not in gone}
+        elif isinstance(held, list):
+            left = _others(held, gone)
+        else:
+            continue
+        if left != held:
+            set_setting(connection, key, json.dumps(left, sort_keys=True))

@@ -148,6 +148,7 @@ class SqliteStore:
     def forget(self, ids: Sequence[str]) -> Ids:
         with self._connections.write() as connection:
             gone = writing.forget(connection, ids)
+            notes.drop(connection, gone)
             if gone and not self._connections.in_memory:
                 scrubbing.owe(connection, counters.state(connection).changes)
         return gone

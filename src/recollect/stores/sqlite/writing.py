@@ -216,14 +216,14 @@ def touch(connection: apsw.Connection, accesses: Mapping[str, int], now: int) ->
 
 
 def forget(connection: apsw.Connection, ids: Sequence[str]) -> list[str]:
-    """Removes every trace of memories and returns the ids that existed."""
+    """Removes memories with their links and returns the ids that existed; what is noted of them is for `notes.drop`."""
     sql = "SELECT m.seq, m.id, m.tags FROM memories m WHERE m.id IN (SELECT value FROM json_each(?)) ORDER BY m.seq"
     found: list[Any] = connection.execute(sql, (rows.listed(ids),)).fetchall()
     if not found:
         return []
     seqs, gone = [seq for seq, _, _ in found], {id for _, id, _ in found}
     _drop_rows(connection, seqs)
-    _drop_mentions(connection, sorted(gone))
+    _drop_links(connection, sorted(gone))
     counters.note_removed(connection, seqs, counters.bump(connection))
     return [id for id in dict.fromkeys(ids) if id in gone]
 
@@ -239,10 +239,8 @@ def _drop_rows(connection: apsw.Connection, seqs: Sequence[int]) -> None:
     connection.execute("DELETE FROM memories WHERE seq IN (SELECT value FROM json_each(?))", bound)
 
 
-def _drop_mentions(connection: apsw.Connection, ids: Sequence[str]) -> None:
+def _drop_links(connection: apsw.Connection, ids: Sequence[str]) -> None:
     named = "IN (SELECT value FROM json_each(?))"
     bound = (rows.listed(ids),)
     connection.execute(f"DELETE FROM edges WHERE from_id {named}", bound)
     connection.execute(f"DELETE FROM edges WHERE to_id {named}", bound)
-    connection.execute(f"DELETE FROM judgements WHERE memory_id {named}", bound)
-    connection.execute(f"UPDATE journal SET before = '{{}}', after = '{{}}' WHERE memory_id {named}", bound)

@@ -1,5 +1,8 @@
 """Laws of changing and forgetting."""
 
+import json
+from dataclasses import replace
+
 import pytest
 
 from recollect.clock import DAY
@@ -68,9 +71,29 @@ class VersionLaws:
         past = everything(known_at=NOW)
         assert ids(by_keyword(store, "grey cat", past)) == []
         assert ids(by_vector(store, "grey cat", past)) == [kept.id]
-        assert [(entry.before, entry.after) for entry in store.journal()] == [({}, {})]
+        assert store.journal() == []
         assert store.forget([gone.id]) == []
         assert store.check() == []
+
+    def test_forgetting_takes_the_name_from_what_is_noted_of_others(self, store: Store) -> None:
+        gone, kept = put(store, "the grey cat", "the brown dog")
+        told = {"contested_by": gone.id, "members": [gone.id, kept.id], "tier": gone.id, "valid_to": 3}
+        store.log([JournalEntry(0, "contest", kept.id, {"members": [gone.id]}, told, NOW, "b1")])
+        store.set_setting("raised", json.dumps({gone.id: "P2", kept.id: gone.id}))
+        store.set_setting("seen", json.dumps([gone.id, kept.id]))
+        store.set_setting("other", gone.id[:4])
+        store.forget([gone.id])
+        (entry,) = store.journal()
+        assert (entry.before, entry.after) == ({"members": []}, {"members": [kept.id], "tier": gone.id, "valid_to": 3})
+        assert json.loads(store.setting("raised") or "") == {kept.id: gone.id}  # standing names nobody
+        assert json.loads(store.setting("seen") or "") == [kept.id]
+        assert store.setting("other") == gone.id[:4]
+
+    def test_an_entry_of_the_journal_takes_its_old_place_again(self, store: Store) -> None:
+        store.log([JournalEntry(0, action, "m", {}, {"n": 1}, NOW, "b1") for action in ("first", "second")])
+        first = store.journal()[1]
+        store.log([replace(first, undone_at=NOW + 1)])
+        assert [(entry.action, entry.undone_at) for entry in store.journal()] == [("second", None), ("first", NOW + 1)]
 
     def test_after_forgetting_all_ranks_as_if_it_had_never_been(self, store: Store) -> None:
         texts = ["grey cats sleep", "a cat and a dog and a cat", "dogs bark at night", "nothing at all"]
