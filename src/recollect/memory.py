@@ -34,7 +34,7 @@ from recollect.query.tags import Vocabulary
 from recollect.ranking import Gathered
 from recollect.recipe_files import resolve
 from recollect.recipes import Recipe
-from recollect.reflect.model import Reflected
+from recollect.reflect.model import PUBLISHED, Consolidation, Reflected
 from recollect.reflect.rebuilding import renew
 from recollect.reflect.run import reflect
 from recollect.reflect.searching import reflections_only
@@ -297,10 +297,12 @@ class Memory:
         renew(self.store, self.clock())
         return done
 
-    def reflect(self, dry_run: bool = False, progress: Progress | None = None) -> Reflected:
+    def reflect(
+        self, dry_run: bool = False, progress: Progress | None = None, *, settings: Consolidation = PUBLISHED
+    ) -> Reflected:
         """Consolidates: promotes what has proved itself, links nearest neighbours, and writes a reflection on every theme."""
         self._flush_if_possible()
-        return reflect(self.store, self.clock(), dry_run=dry_run, progress=progress, chat=self.chat)
+        return reflect(self.store, self.clock(), settings, dry_run=dry_run, progress=progress, chat=self.chat)
 
     def tidy(self, dry_run: bool = True) -> Tidied:
         """Archives what expired, confirms what was said again, lets confidence decay, moves tiers and priorities."""

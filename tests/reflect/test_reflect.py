@@ -296,6 +296,17 @@ def test_single_linkage_is_the_other_way_to_cluster(store: SqliteStore) -> None:
     assert all(len(theme.members) >= 3 for theme in chained.themes)
 
 
+def test_a_memory_reflects_with_the_settings_it_is_given(cats: recollect.Memory) -> None:
+    with cats as memory:
+        assert len(memory.reflect(dry_run=True, settings=Consolidation(clustering="linkage")).themes) == 1
+        assert memory.reflect(dry_run=True, settings=Consolidation(smallest=5)).refused == {"too small": 1}
+
+
+def test_a_clustering_nobody_knows_is_refused() -> None:
+    with pytest.raises(recollect.InvalidInput, match=r"labels, linkage; got 'linkages'\. Did you mean 'linkage'"):
+        Consolidation(clustering="linkages")  # type: ignore[arg-type]
+
+
 def test_a_hand_written_reflection_is_left_alone(store: SqliteStore) -> None:
     fill(store)
     store.add([Draft(id="mine", text="what I think of it all", kind="reflection")], NOW)

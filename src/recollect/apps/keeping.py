@@ -10,7 +10,7 @@ from recollect.lifecycle.receipts import Receipt
 from recollect.memory import Memory, Progress
 from recollect.model import REFLECTION, Filter
 from recollect.pipeline import members
-from recollect.reflect.model import Reflected
+from recollect.reflect.model import PUBLISHED, Consolidation, Reflected
 from recollect.reflect.observations import pages
 
 WHOLE_JOURNAL = 10_000_000
@@ -34,9 +34,11 @@ def still_naming(memory: Memory, receipt: Receipt) -> list[str]:
     return [reflection.id for reflection in reflections if gone.intersection(members(reflection))]
 
 
-def reflect(memory: Memory, dry_run: bool, progress: Progress | None = None) -> Reflected:
+def reflect(
+    memory: Memory, dry_run: bool, progress: Progress | None = None, settings: Consolidation = PUBLISHED
+) -> Reflected:
     """Consolidates, and warns when memories take no part in it because they have no vector."""
-    done = memory.reflect(dry_run, progress)
+    done = memory.reflect(dry_run, progress, settings=settings)
     bare = memory.stats().get("unembedded", 0)
     if not bare:
         return done

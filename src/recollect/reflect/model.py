@@ -4,15 +4,19 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
+from recollect.errors import InvalidInput, did_you_mean
+
 NEAREST = "nearest"  # the kind of the edge from a memory to its nearest neighbour
 CONSOLIDATED = "consolidated_from"  # from a reflection to each memory it was made from
+
+CLUSTERINGS = ("labels", "linkage")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Consolidation:
     """Every number of a consolidation; the defaults are the published ones.
 
-    `clustering` is label propagation over the nearest-neighbour links, or single linkage over all pairs at `link_at`.
+    `clustering` is label propagation over the nearest-neighbour links ("labels"), or single linkage over all pairs at `link_at`.
     """
 
     promote_above: float = 0.7
@@ -20,13 +24,18 @@ class Consolidation:
     promote_share: float = 0.05
     link_at: float = 0.7
     link_weight: float = 0.5
-    clustering: Literal["propagation", "linkage"] = "propagation"
+    clustering: Literal["labels", "linkage"] = "labels"
     seed: int = 0
     rounds: int = 20
     smallest: int = 3
     largest: int = 200
     coherence: float = 0.40
     keywords: int = 5
+
+    def __post_init__(self) -> None:
+        if self.clustering not in CLUSTERINGS:
+            near = did_you_mean(str(self.clustering), CLUSTERINGS)
+            raise InvalidInput(f"clustering is one of {', '.join(CLUSTERINGS)}; got {self.clustering!r}.{near}")
 
 
 PUBLISHED = Consolidation()

@@ -1,11 +1,16 @@
 """reflect, tidy, undo, archive, restore, contest, audit, forget --verify."""
 
 import json
+import math
 import re
 
+import numpy as np
 import pytest
 
 import recollect
+from recollect.model import Draft
+from recollect.stores.base import EmbeddingSpace
+from recollect.stores.sqlite import SqliteStore
 from recollect.testing import FixedClock, ToyEmbedder
 
 MOMENT = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z"
@@ -34,6 +39,21 @@ def test_reflect_shows_the_themes_before_and_after(cli):
     assert "0 new" in again
     cli.ok("undo", wet["batch"])
     assert cli.ok("list", "--kind", "reflection", "--json").out == ""
+
+
+def test_reflect_groups_by_labels_or_by_linkage(cli):
+    """A chain m0 – m1 – m2 – m3 – m4 whose nearest neighbours are two and three, while every link of it holds."""
+    angles = (0, 20, 41, 63, 84)
+    with SqliteStore(cli.store) as store:
+        rows = [np.array([math.cos(math.radians(a)), math.sin(math.radians(a))], dtype=np.float32) for a in angles]
+        drafts = [Draft(id=f"m{n}", text=f"violin lesson number{n}", vector=row) for n, row in enumerate(rows)]
+        store.add(drafts, 1, EmbeddingSpace("flat", 2))
+    usual = cli.ok("reflect", "--dry-run", "--json").json["themes"]
+    assert cli.ok("reflect", "--dry-run", "--clustering", "labels", "--json").json["themes"] == usual
+    (whole,) = cli.ok("reflect", "--dry-run", "--clustering", "linkage", "--json").json["themes"]
+    assert whole["members"] == ["m0", "m1", "m2", "m3", "m4"]
+    assert [theme["members"] for theme in usual] != [whole["members"]]
+    assert cli("reflect", "--clustering", "guess").code == 2
 
 
 def test_reflect_shows_who_is_in_a_theme_while_there_is_news(cli):

@@ -1,6 +1,7 @@
 """Commands for the life of memories: reflect, tidy, undo, archive, restore, contest, audit."""
 
 import warnings
+from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -23,17 +24,33 @@ Ids = Annotated[list[str], typer.Argument(help="The ids of the memories.")]
 _NO_MODELS = Models(embedder="none", reranker="none")
 
 
-@command(app, panel=PANEL, example="recollect reflect --dry-run\nrecollect reflect")
+class Clustering(StrEnum):
+    """How memories are grouped into themes."""
+
+    LABELS = "labels"
+    LINKAGE = "linkage"
+
+
+@command(
+    app,
+    panel=PANEL,
+    example="recollect reflect --dry-run\nrecollect reflect\nrecollect reflect --clustering linkage --dry-run",
+)
 def reflect(
     common: Common,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show the themes, write nothing.")] = False,
+    clustering: Annotated[
+        Clustering, typer.Option(help="How themes are found: labels spread over the links, or single linkage.")
+    ] = Clustering.LABELS,
 ) -> None:
     """Consolidate: promote what has proved itself, link nearest neighbours, write a reflection on every theme."""
     from recollect.apps import keeping, wire_upkeep
     from recollect.apps.cli import telling
+    from recollect.reflect.model import PUBLISHED, Consolidation
 
+    settings = Consolidation(clustering="linkage") if clustering is Clustering.LINKAGE else PUBLISHED
     with reading(common, _NO_MODELS) as memory, progress("comparing memories") as step:
-        done = keeping.reflect(memory, dry_run, step)
+        done = keeping.reflect(memory, dry_run, step, settings)
         themes = telling.worth_showing(done)
         named = memory.store.get(telling.first_members(themes))
     for warning in done.warnings:
