@@ -145,44 +145,52 @@ class Filter:
 
     def rejects(self, record: Record) -> str | None:
         """Why this filter hides a record, or None; the same law every store applies in its own language."""
-        return next((reason for test, reason in self._tests(record) if test), None)
+        return next(self._reasons(record), None)
 
-    def _tests(self, record: Record) -> Iterator[tuple[bool, str]]:
-        yield self.ids is not None and record.id not in self.ids, "not among the ids asked for"
-        yield from self._tests_of_time(record)
+    def _reasons(self, record: Record) -> Iterator[str]:
+        if self.ids is not None and record.id not in self.ids:
+            yield "not among the ids asked for"
+        yield from self._reasons_of_time(record)
         missing = [tag for tag in self.tags if tag not in record.tags]
-        yield bool(missing), f"lacks the tag {', '.join(missing)}"
-        yield bool(self.kinds) and record.kind not in self.kinds, f"is of kind {record.kind}"
-        yield record.kind in self.without_kinds, f"is of kind {record.kind}"
-        yield bool(self.tiers) and record.tier not in self.tiers, f"is of tier {record.tier}"
-        yield bool(self.priorities) and record.priority not in self.priorities, f"has priority {record.priority}"
-        yield bool(self.threads) and record.thread not in self.threads, f"belongs to thread {record.thread}"
-        yield bool(self.sources) and record.source not in self.sources, f"comes from {record.source}"
-        yield record.trust < self.min_trust, f"has trust {record.trust}"
+        if missing:
+            yield f"lacks the tag {', '.join(missing)}"
+        if (self.kinds and record.kind not in self.kinds) or record.kind in self.without_kinds:
+            yield f"is of kind {record.kind}"
+        if self.tiers and record.tier not in self.tiers:
+            yield f"is of tier {record.tier}"
+        if self.priorities and record.priority not in self.priorities:
+            yield f"has priority {record.priority}"
+        if self.threads and record.thread not in self.threads:
+            yield f"belongs to thread {record.thread}"
+        if self.sources and record.source not in self.sources:
+            yield f"comes from {record.source}"
+        if record.trust < self.min_trust:
+            yield f"has trust {record.trust}"
         for key, value in self.metadata:
-            yield not _same_json(record.metadata.get(key), value), f"has metadata {key}={record.metadata.get(key)!r}"
+            if not _same_json(record.metadata.get(key), value):
+                yield f"has metadata {key}={record.metadata.get(key)!r}"
 
-    def _tests_of_time(self, record: Record) -> Iterator[tuple[bool, str]]:
-        known_at, as_of = self.known_at, self.as_of
-        known = (
-            record.retired_at is None if known_at is None else _spans(known_at, record.recorded_at, record.retired_at)
-        )
-        yield (
-            not known,
-            f"was not known in this form at {iso(known_at)}" if known_at is not None else "was replaced by an update",
-        )
-        yield self.since is not None and record.date < self.since, f"is dated {iso(record.date)}, before since"
-        yield self.until is not None and record.date >= self.until, f"is dated {iso(record.date)}, not before until"
-        if as_of is not None:
-            yield not _spans(as_of, record.date, record.valid_to), f"was not true at {iso(as_of)}"
+    def _reasons_of_time(self, record: Record) -> Iterator[str]:
+        if self.known_at is None and record.retired_at is not None:
+            yield "was replaced by an update"
+        if self.known_at is not None and not _spans(self.known_at, record.recorded_at, record.retired_at):
+            yield f"was not known in this form at {iso(self.known_at)}"
+        if self.since is not None and record.date < self.since:
+            yield f"is dated {iso(record.date)}, before since"
+        if self.until is not None and record.date >= self.until:
+            yield f"is dated {iso(record.date)}, not before until"
+        if self.as_of is not None and not _spans(self.as_of, record.date, record.valid_to):
+            yield f"was not true at {iso(self.as_of)}"
         if not self.everything:
-            closed = as_of is None and record.valid_to is not None and record.valid_to <= self.now
-            yield closed, f"stopped being true at {iso(record.valid_to)}"
-            yield (
-                record.expires_at is not None and record.expires_at <= self.now,
-                f"expired at {iso(record.expires_at)}",
-            )
-            yield record.archived_at is not None, f"was archived at {iso(record.archived_at)}"
+            yield from self._reasons_to_hide(record)
+
+    def _reasons_to_hide(self, record: Record) -> Iterator[str]:
+        if self.as_of is None and record.valid_to is not None and record.valid_to <= self.now:
+            yield f"stopped being true at {iso(record.valid_to)}"
+        if record.expires_at is not None and record.expires_at <= self.now:
+            yield f"expired at {iso(record.expires_at)}"
+        if record.archived_at is not None:
+            yield f"was archived at {iso(record.archived_at)}"
 
 
 def _spans(moment: int, start: int, end: int | None) -> bool:
