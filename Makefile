@@ -21,7 +21,7 @@ test: lint types
 	$(BIN)/python -m pytest -n auto -m "not ($(HEAVY))"
 
 heavy: setup
-	$(BIN)/python -m pytest -m "$(HEAVY)"
+	$(BIN)/python -m pytest -n auto -m "$(HEAVY)"
 
 lint: setup
 	$(BIN)/ruff check .

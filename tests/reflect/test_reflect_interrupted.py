@@ -102,6 +102,7 @@ def test_stopped_after_every_write_it_comes_to_the_same(tmp_path: Path, monkeypa
 READS = ("setting", "vectors")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("far", [0.4, 0.7, 1.0])
 def test_overtaken_between_any_two_reads_it_comes_to_the_same(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, far: float
