@@ -269,3 +269,90 @@ def test_redaction_keeps_the_journal_and_who_was_promoted() -> None:
         assert [entry.action for entry in memory.store.journal()] == ["redact", "contest", "archive"]
         assert raised(memory.store) == {id: "P2"}
         assert (memory.undo(contesting).undone, memory.undo(archiving).undone) == ((other,), (id,))
+
+
+ANT = "sk-ant-" + "a1B2c3D4e5F6g7H8i9J0k1"
+OTHER_ANT = "sk-ant-" + "z9Y8x7W6v5U4t3S2r1Q0p9"
+
+
+def test_secrets_are_found_in_names_too() -> None:
+    with living() as (memory, _):
+        memory.remember("Oscar is a grey cat", id=ANT)
+        thread = memory.remember("Rex is a brown dog", thread=f"talk {ANT}").id
+        link = memory.remember("Caroline is a vet").id
+        memory.link(link, thread, kind=f"via {ANT}")
+        assert {(finding.id, finding.what) for finding in memory.audit().secrets} == {
+            (
+                ANT,
+                "Anthropic key (sk-a…) in its id; an id cannot be redacted, so forget the memory and remember it under another",
+            ),
+            (thread, "Anthropic key (sk-a…) in thread"),
+            (link, "Anthropic key (sk-a…) in the kind of a link"),
+        }
+
+
+def test_a_random_name_is_no_secret() -> None:
+    with living() as (memory, _):
+        random = "thread_BKr3Vd7sWq0cRz9uLmN1xPaT"
+        memory.link(memory.remember("a cat", id=random, thread=random).id, memory.remember("a dog").id, kind=random)
+        assert memory.audit().secrets == ()
+
+
+def test_redacted_threads_keep_together_in_order_and_apart_from_others(tmp_path: Path) -> None:
+    with living(tmp_path / "memory.db") as (memory, clock):
+        said = [memory.remember(f"turn number {n}", thread=f"talk {ANT}").id for n in range(3)]
+        apart = [memory.remember(f"other turn {n}", thread=f"talk {OTHER_ANT}").id for n in range(2)]
+        clean = memory.remember("a third", thread="talk [redacted Anthropic key]").id
+        moved = memory.remember("moved since", thread=f"talk {ANT}").id
+        clock.advance(1)
+        memory.update(moved, thread="elsewhere")
+        assert set(memory.redact(said[1]).ids) == {*said, moved}
+        assert set(memory.redact().ids) == set(apart)
+        assert [memory.get(id).thread for id in (said[0], apart[0], clean)] == [
+            "talk [redacted Anthropic key] 2",
+            "talk [redacted Anthropic key] 3",
+            "talk [redacted Anthropic key]",
+        ]
+        assert [memory.get(id).position for id in (*said, *apart)] == [0, 1, 2, 0, 1]
+        assert {(e.from_id, e.to_id) for e in memory.neighbours(said[1]) if e.kind == "next"} == {
+            (said[0], said[1]),
+            (said[1], said[2]),
+        }
+        assert memory.history(moved)[0].thread == "talk [redacted Anthropic key] 2"
+        assert memory.audit().secrets == ()
+        assert not holds(memory, tmp_path, ANT)
+        assert not holds(memory, tmp_path, OTHER_ANT)
+
+
+def test_redacted_kinds_of_links_stay_as_many_as_they_were(tmp_path: Path) -> None:
+    with living(tmp_path / "memory.db") as (memory, _):
+        one, two, three = (memory.remember(f"memory number {n}").id for n in range(3))
+        for kind, weight in ((ANT, 0.25), (OTHER_ANT, 0.5)):
+            memory.link(one, two, kind=kind, weight=weight)
+        memory.link(three, two, kind=ANT, weight=0.75)
+        assert set(memory.redact(one).ids) == {one, three}
+        assert {(e.from_id, e.to_id, e.kind, e.weight) for e in memory.store.export_edges()} == {
+            (one, two, "[redacted Anthropic key]", 0.25),
+            (one, two, "[redacted Anthropic key] 2", 0.5),
+            (three, two, "[redacted Anthropic key]", 0.75),
+        }
+        assert memory.audit().secrets == ()
+        assert not holds(memory, tmp_path, ANT)
+
+
+def test_of_who_is_only_in_the_same_thread_nothing_else_is_redacted() -> None:
+    with living() as (memory, _):
+        one = memory.remember("hello", thread=ANT).id
+        two = memory.remember(f"my token is {TOKEN}", thread=ANT).id
+        assert set(memory.redact(one).ids) == {one, two}
+        assert (memory.get(two).text, memory.get(two).thread) == (f"my token is {TOKEN}", "[redacted Anthropic key]")
+
+
+@pytest.mark.filterwarnings("ignore::recollect.RecollectWarning")
+def test_redaction_says_that_an_id_stays() -> None:
+    with living() as (memory, _):
+        memory.remember("Oscar is a grey cat", id=ANT)
+        done = memory.redact()
+        assert (done.ids, len(done.warnings)) == ((), 1)
+        assert "an id cannot be redacted, so forget the memory and remember it under another" in done.warnings[0]
+        assert ANT not in done.warnings[0]

@@ -9,7 +9,7 @@ from recollect.clock import DAY, iso
 from recollect.lifecycle.confidence import FLOOR
 from recollect.lifecycle.corroboration import CONTESTED
 from recollect.lifecycle.sameness import by_age, repetitions
-from recollect.lifecycle.secrets import Secret, json_secrets, secrets
+from recollect.lifecycle.secrets import Secret, json_secrets, secrets, secrets_in_name
 from recollect.model import REFLECTION, Edge, Filter, Record, Vector
 from recollect.pipeline import members
 from recollect.reflect.observations import pages
@@ -17,6 +17,7 @@ from recollect.selection import canonical
 from recollect.stores.base import Store
 
 Vectors = Callable[[list[str]], Mapping[str, Vector]]
+IN_ID = "an id cannot be redacted, so forget the memory and remember it under another"
 OLD_ENOUGH = 30 * DAY  # to count as never recalled
 
 
@@ -116,12 +117,17 @@ def _stale(records: Sequence[Record], edges: Sequence[Edge], now: int) -> Iterat
 
 
 def held_secrets(store: Store) -> Iterator[Finding]:
-    """In every version of every memory, and in the queries of judgements."""
+    """In every version of every memory, in the kinds of links and in the queries of judgements."""
     seen: set[Finding] = set()
     for record in store.export_records():
         when = "" if record.retired_at is None else f", in the version of {iso(record.recorded_at)}"
         for field, secret in _secrets_by_field(record):
             seen.add(Finding(record.id, f"{secret.what} ({secret.hint}) in {field}{when}"))
+        seen.update(Finding(record.id, f"{s.what} ({s.hint}) in its id; {IN_ID}") for s in secrets_in_name(record.id))
+    edges = list(store.export_edges())
+    kinds = {kind: secrets_in_name(kind) for kind in {edge.kind for edge in edges}}
+    for edge in edges:
+        seen.update(Finding(edge.from_id, f"{s.what} ({s.hint}) in the kind of a link") for s in kinds[edge.kind])
     for judgement in store.judgements():
         seen.update(
             Finding(judgement.memory_id, f"{s.what} ({s.hint}) in a judged query") for s in secrets(judgement.query)
@@ -133,6 +139,7 @@ def _secrets_by_field(record: Record) -> Iterator[tuple[str, Secret]]:
     texts = (("text", record.text), ("essence", record.essence), ("source", record.source))
     for field, text in (*texts, *(("tags", tag) for tag in record.tags)):
         yield from ((field, secret) for secret in secrets(text or ""))
+    yield from (("thread", secret) for secret in secrets_in_name(record.thread or ""))
     yield from (("metadata", secret) for secret in json_secrets(record.metadata))
 
 

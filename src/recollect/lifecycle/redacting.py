@@ -3,16 +3,20 @@
 A memory that holds one is forgotten and written again without it, under its id, with its history, links and judgements, in one
 transaction; so no index keeps the secret. Where its text held one, its vector is made anew from the redacted text; where that
 fails it has none until someone embeds it, for the old one was made from the secret, and the warnings say so.
+
+A thread or a kind of link that holds one gets a name of its own, the same for everybody who is in it, so that nothing is torn
+apart and nothing falls together. An id is how others know a memory, so it is left, and told.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
+from itertools import chain, count
 
 from recollect.errors import RecollectError
 from recollect.lifecycle import journal
-from recollect.lifecycle.auditing import held_secrets
+from recollect.lifecycle.auditing import IN_ID, held_secrets
 from recollect.lifecycle.journal import Action
-from recollect.lifecycle.secrets import redacted, redacted_json
+from recollect.lifecycle.secrets import redacted, redacted_json, secrets_in_name
 from recollect.model import Draft, Edge, Record
 from recollect.pipeline import members
 from recollect.reflect.promotion import RAISED
@@ -39,14 +43,16 @@ def redact(store: Store, ids: Sequence[str] | None, now: int, fill: Fill) -> Red
     while True:
         work = _look(store, ids)
         if not work.versions:
-            return Redacted(())
+            return Redacted((), warnings=_of_ids(store, ids))
         drafts, space, failure = fill(_drafts(store, work))
         with store.transaction():
             # Embedding takes a while; what was changed, judged or embedded anew meanwhile is looked at again.
-            if _look(store, list(work.versions)) == work:
+            if _look(store, ids if ids is not None else list(work.versions)) == work:
                 lost = _rewrite(store, work, drafts, space, now)
                 break
-    return Redacted(tuple(work.versions), store.scrub(), _warnings(work, drafts, lost, failure))
+    return Redacted(
+        tuple(work.versions), store.scrub(), (*_warnings(work, drafts, lost, failure), *_of_ids(store, ids))
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,19 +60,68 @@ class _Work:
     versions: Mapping[str, Sequence[Record]]  # of the memories that hold a secret, as they are
     clean: Mapping[str, Sequence[Record]]  # and as they should be
     judged: Sequence[Judgement]
+    kinds: Mapping[str, str]  # of links, with the new names
     space: EmbeddingSpace | None  # of the vectors that are kept
 
 
 def _look(store: Store, ids: Sequence[str] | None) -> _Work:
     space = store.embedding_space()
     chosen = list(ids) if ids is not None else list(dict.fromkeys(f.id for f in held_secrets(store)))
-    before = {id: versions for id in chosen if (versions := store.history(id)) and not members(versions[-1])}
-    after = {id: [_clean(record) for record in versions] for id, versions in before.items()}
-    judged = [judgement for judgement in store.judgements() if judgement.memory_id in before]
-    unclean = {j.memory_id for j in judged if redacted(j.query) != j.query}
-    dirty = {id: None for id in before if after[id] != before[id] or id in unclean}
+    threads, beside = _threads(store, chosen)
+    kinds, linked = _kinds(store, chosen)
+    everybody = dict.fromkeys((*chosen, *beside, *(id for ends in linked for id in ends)))
+    before = {id: versions for id in everybody if (versions := store.history(id)) and not members(versions[-1])}
+    mine = set(chosen)  # of the others, only the names they share with these
+    after = {
+        id: [_renamed_thread(_clean(record) if id in mine else record, threads) for record in versions]
+        for id, versions in before.items()
+    }
+    judged = store.judgements()
+    unclean = {j.memory_id for j in judged if j.memory_id in mine and redacted(j.query) != j.query}
+    unclean |= {
+        id for ends in linked for id in [id for id in ends if id in before][:1]
+    }  # one end takes its links along
+    dirty = [id for id in before if id in unclean or after[id] != before[id]]
     judged = [judgement for judgement in judged if judgement.memory_id in dirty]
-    return _Work({id: before[id] for id in dirty}, {id: after[id] for id in dirty}, judged, space)
+    return _Work({id: before[id] for id in dirty}, {id: after[id] for id in dirty}, judged, kinds, space)
+
+
+def _threads(store: Store, ids: Sequence[str]) -> tuple[dict[str, str], set[str]]:
+    """New names for the threads of these memories that hold a secret, and everybody who is in one of them."""
+    held = {record.thread for id in ids for record in store.history(id) if record.thread}
+    unclean = {thread for thread in held if secrets_in_name(thread)}
+    if not unclean:
+        return {}, set()
+    there = {(record.id, record.thread) for record in store.export_records() if record.thread}
+    return _renamed(unclean, (thread for _, thread in there)), {id for id, thread in there if thread in unclean}
+
+
+def _kinds(store: Store, ids: Sequence[str]) -> tuple[dict[str, str], list[tuple[str, str]]]:
+    """New names for the kinds of these memories' links that hold a secret, and the ends of all such links."""
+    mine, edges = set(ids), list(store.export_edges())
+    held = {edge.kind for edge in edges if edge.from_id in mine or edge.to_id in mine}
+    kinds = _renamed({kind for kind in held if secrets_in_name(kind)}, (edge.kind for edge in edges))
+    return kinds, [(edge.from_id, edge.to_id) for edge in edges if edge.kind in kinds]
+
+
+def _renamed(names: Iterable[str], taken: Iterable[str]) -> dict[str, str]:
+    """Names without their secrets, each another one: those that are taken get a number."""
+    new: dict[str, str] = {}
+    used = set(taken)
+    for name in sorted(names):
+        clean = redacted(name, secrets_in_name)
+        numbered = (f"{clean} {number}" for number in count(2))
+        new[name] = next(one for one in chain((clean,), numbered) if one not in used)
+        used.add(new[name])
+    return new
+
+
+def _of_ids(store: Store, ids: Sequence[str] | None) -> tuple[str, ...]:
+    """What is said of ids that hold a secret."""
+    named = ids if ids is not None else dict.fromkeys(record.id for record in store.export_records())
+    held = [secret for id in named for secret in secrets_in_name(id)]
+    hints = ", ".join(secret.hint for secret in held[:_MOST_NAMED]) + (" …" if len(held) > _MOST_NAMED else "")
+    return (f"likely secrets in ids were left ({hints}): {IN_ID}; `recollect audit` lists them",) if held else ()
 
 
 def _rewrite(store: Store, work: _Work, drafts: Sequence[Draft], space: EmbeddingSpace | None, now: int) -> int:
@@ -79,7 +134,8 @@ def _rewrite(store: Store, work: _Work, drafts: Sequence[Draft], space: Embeddin
     store.forget([*dirty, *gone])
     store.add(drafts, now, space)
     store.restore_versions([record for versions in work.clean.values() for record in versions[:-1]])
-    store.link([edge for edge in edges if not {edge.from_id, edge.to_id} & gone], now)
+    kept = [edge for edge in edges if not {edge.from_id, edge.to_id} & gone]
+    store.link([replace(edge, kind=work.kinds.get(edge.kind, edge.kind)) for edge in kept], now)
     store.judge([replace(j, query=redacted(j.query)) for j in work.judged])
     rebuilt = rebuild(store, derived, now)
     _tell_again(store, told)
@@ -110,6 +166,11 @@ def _warnings(work: _Work, drafts: Sequence[Draft], lost: int, failure: Recollec
     if lost:
         told.append(f"reflections gone with those vectors: {lost}. After that: recollect reflect")
     return tuple(told)
+
+
+def _renamed_thread(record: Record, threads: Mapping[str, str]) -> Record:
+    new = threads.get(record.thread or "")
+    return record if new is None else replace(record, thread=new)
 
 
 def _clean(record: Record) -> Record:

@@ -17,6 +17,7 @@ from recollect.lifecycle.secret_prose import TOLD
 from recollect.lifecycle.secret_shapes import Shape, has_digit, is_filled_in, is_given, is_told
 
 _MOST_SHOWN = 4
+_RANDOM = "random token"
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,9 +45,14 @@ def secrets(text: str) -> list[Secret]:
     return found
 
 
-def redacted(text: str) -> str:
+def secrets_in_name(name: str) -> list[Secret]:
+    """Every likely secret in the name of a memory, a thread or a link; many a name is random, and no secret for that."""
+    return [secret for secret in secrets(name) if secret.what != _RANDOM]
+
+
+def redacted(text: str, find: Callable[[str], list[Secret]] = secrets) -> str:
     """The text with every likely secret replaced by its kind; looked at again, as one that is gone may have hidden another."""
-    while found := secrets(text):
+    while found := find(text):
         ends = [0, *(secret.end for secret in found)]
         kept = (f"{text[end : s.start]}[redacted {s.what}]" for end, s in zip(ends, found, strict=False))
         text = "".join([*kept, text[ends[-1] :]])
@@ -297,7 +303,7 @@ SHAPES: tuple[Shape, ...] = (
         "token", rf"{_ANY_NAME}{_SAID}{_NOT_PUBLIC}(?P<s>[A-Za-z0-9_+/-]{{16,}}+={{0,2}})(?!\.?\w)", _is_machine_made
     ),
     _shape(
-        "random token",
+        _RANDOM,
         rf"(?<![A-Za-z0-9_/.+=-]){_NOT_PUBLIC}[A-Za-z0-9_-]{{24,200}}+={{0,2}}(?![A-Za-z0-9_/+=-]|\.\w)",
         _is_random,
     ),
