@@ -225,78 +225,107 @@ def _named(names: str, in_camel_case: str) -> str:
 
 _TELLING_NAME = _named(_TELLING, _TELLING_CAMEL)
 _TELLING_OR_SECRET = _named(rf"{_TELLING}|secret", rf"{_TELLING_CAMEL}|Secret")
-_ANY_NAME = _named(rf"{_NO_SECRET}key|token|secret|{_PASSWORD}", rf"{_NO_SECRET}Key|Token|Secret")
+_ANY_NAME = _named(rf"(?=k){_NO_SECRET}key|token|secret|{_PASSWORD}", rf"(?=K){_NO_SECRET}Key|Token|Secret")
 _TELLING_FIELD = re.compile(rf"{_TELLING_OR_SECRET}\Z")
 _CALLED_FIELD = re.compile(rf"{_ANY_NAME}\Z")
 
 
-def _shape(what: str, pattern: str, check: Callable[[str], bool] | None = None) -> Shape:
-    return Shape(what, re.compile(pattern), check)
+def _shape(what: str, pattern: str, check: Callable[[str], bool] | None = None, words: str = "") -> Shape:
+    return Shape(what, re.compile(pattern), check, tuple(words.split()))
 
 
 def _called(what: str, pattern: str, check: Callable[[str], bool]) -> Shape:
     return Shape(what, re.compile(pattern), check, ("pass", "pwd", "secret", "key", "token"))
 
 
-def _dashed(what: str, pattern: str, check: Callable[[str], bool] | None = None) -> Shape:
+def _dashed(what: str, pattern: str, check: Callable[[str], bool] | None = None, words: str = "") -> Shape:
     """For tokens that hold dashes: only where dashes and letters begin, else the same ones would be read from every dash."""
-    return _shape(what, rf"(?<![A-Za-z0-9_-])-?(?P<s>{pattern})", check)
+    return _shape(what, rf"(?<![A-Za-z0-9_-])-?(?P<s>{pattern})", check, words)
 
 
 def _card(digits: int) -> Shape:
     """Tried at every group of three digits or more, without consuming it: a date or a code may stand before or behind."""
-    number = rf"(?=[2-6]\d\d)\d(?:(?:[ .\xa0\u2007\u2009\u202f–-](?=\d{{3}}))?\d){{{digits - 1}}}"
-    return _shape("card number", rf"(?<![\d.-])(?<![A-Z]{{2}}\d\d )(?=(?P<s>{number})(?!\.?\d))", _is_card)
+    number = rf"\d(?:(?:[ .\xa0\u2007\u2009\u202f–-](?=\d{{3}}))?\d){{{digits - 1}}}"
+    return _shape("card number", rf"(?=[2-6]\d\d)(?<![\d.-])(?<![A-Z]{{2}}\d\d )(?=(?P<s>{number})(?!\.?\d))", _is_card)
 
 
 SHAPES: tuple[Shape, ...] = (
-    _shape("private key", rf"-----BEGIN {_PEM}-----(?s:.*?)(?:-----END {_PEM}-----|\Z)", _holds_key),
-    _dashed("JSON web token", _JWT),
-    _shape("AWS access key", _EDGE + r"(?:AKIA|ASIA|ABIA|ACCA)[A-Z2-7]{16}" + _END),
-    _shape("AWS access key", _EDGE + r"ABSK[A-Za-z0-9+/]{100,}+={0,2}"),
-    _shape("GitHub token", _EDGE + r"(?:gh[pousr]_[A-Za-z0-9]{36,}+|github_pat_[A-Za-z0-9_]{36,}+)" + _END),
-    _shape("GitHub token", _EDGE + rf"ghs_[A-Za-z0-9]{{1,20}}_{_JWT}"),
+    _shape(
+        "private key", rf"-----BEGIN {_PEM}-----(?s:.*?)(?:-----END {_PEM}-----|\Z)", _holds_key, words="-----begin"
+    ),
+    _dashed("JSON web token", _JWT, words="eyj"),
+    _shape("AWS access key", _EDGE + r"(?:AKIA|ASIA|ABIA|ACCA)[A-Z2-7]{16}" + _END, words="akia asia abia acca"),
+    _shape("AWS access key", _EDGE + r"ABSK[A-Za-z0-9+/]{100,}+={0,2}", words="absk"),
+    _shape(
+        "GitHub token",
+        _EDGE + r"(?:gh[pousr]_[A-Za-z0-9]{36,}+|github_pat_[A-Za-z0-9_]{36,}+)" + _END,
+        words="ghp_ gho_ ghu_ ghs_ ghr_ github_pat_",
+    ),
+    _shape("GitHub token", _EDGE + rf"ghs_[A-Za-z0-9]{{1,20}}_{_JWT}", words="ghs_"),
     _dashed("GitLab token", rf"(?:{_GITLAB})-[A-Za-z0-9_-]{{20,}}+(?:\.[a-z0-9]{{2}}\.[a-z0-9]{{7,}}+)?", _is_mixed),
-    _dashed("Anthropic key", r"sk-ant-[A-Za-z0-9_-]{20,}+", _is_key),
-    _dashed("OpenAI key", r"sk-[A-Za-z0-9_-]{20,}+", _is_key),
-    _shape("Stripe key", _EDGE + r"(?:sk|rk)_(?:org_)?(?:live|test)_[A-Za-z0-9]{16,}+" + _END),
-    _shape("Stripe key", _EDGE + r"whsec_[A-Za-z0-9+/]{24,}+={0,2}"),
-    _dashed("Google API key", r"AIza[A-Za-z0-9_-]{35,}+"),
-    _dashed("Google API key", r"AQ\.[A-Za-z0-9_-]{40,}+", has_digit),
-    _dashed("Google OAuth secret", r"GOCSPX-[A-Za-z0-9_-]{28,}+", has_digit),
-    _dashed("Google OAuth token", r"ya29\.[A-Za-z0-9_-]{20,}+"),
-    _dashed("Slack token", r"(?:(?:xoxe\.)?xox[abceoprs]|xapp|xwfp)-[A-Za-z0-9-]{10,}+", has_digit),
-    _dashed("Slack token", r"xoxd-[A-Za-z0-9%-]{20,}+", has_digit),
-    _shape("Slack webhook", r"https://hooks\.slack\.com/(?P<s>services/[A-Za-z0-9/]{20,}+)"),
-    _shape("Azure key", r"(?<![A-Za-z0-9+/=])[A-Za-z0-9+/]{76}(?:\+ASt|ACDb|\+ABa)[A-Za-z0-9+/]{5}[AQgw]=="),
-    _shape("Azure key", r"(?<![A-Za-z0-9_~.-])[A-Za-z0-9_~.-]{3}[0-9]Q~[A-Za-z0-9_~.-]{31,34}(?![A-Za-z0-9_~-])"),
-    _shape("Azure signature", r"[?&]sig=(?P<s>[A-Za-z0-9%]{43,90}%3[Dd])"),
-    _shape("Hugging Face token", _EDGE + r"(?:hf|api_org)_[A-Za-z0-9]{30,}+" + _END),
-    _shape("npm token", _EDGE + r"npm_[A-Za-z0-9]{36}" + _END),
-    _dashed("PyPI token", r"pypi-[A-Za-z0-9_-]{50,}+", _is_key),
-    _dashed("SendGrid key", r"SG\.[A-Za-z0-9_-]{16,}+\.[A-Za-z0-9_-]{16,}+"),
-    _shape("DigitalOcean token", _EDGE + r"do[opr]_v1_[a-f0-9]{64}" + _END),
+    _dashed("Anthropic key", r"sk-ant-[A-Za-z0-9_-]{20,}+", _is_key, words="sk-ant-"),
+    _dashed("OpenAI key", r"sk-[A-Za-z0-9_-]{20,}+", _is_key, words="sk-"),
+    _shape(
+        "Stripe key",
+        _EDGE + r"(?:sk|rk)_(?:org_)?(?:live|test)_[A-Za-z0-9]{16,}+" + _END,
+        words="k_live_ k_test_ k_org_",
+    ),
+    _shape("Stripe key", _EDGE + r"whsec_[A-Za-z0-9+/]{24,}+={0,2}", words="whsec_"),
+    _dashed("Google API key", r"AIza[A-Za-z0-9_-]{35,}+", words="aiza"),
+    _dashed("Google API key", r"AQ\.[A-Za-z0-9_-]{40,}+", has_digit, words="aq."),
+    _dashed("Google OAuth secret", r"GOCSPX-[A-Za-z0-9_-]{28,}+", has_digit, words="gocspx-"),
+    _dashed("Google OAuth token", r"ya29\.[A-Za-z0-9_-]{20,}+", words="ya29."),
+    _dashed(
+        "Slack token", r"(?:(?:xoxe\.)?xox[abceoprs]|xapp|xwfp)-[A-Za-z0-9-]{10,}+", has_digit, words="xox xapp- xwfp-"
+    ),
+    _dashed("Slack token", r"xoxd-[A-Za-z0-9%-]{20,}+", has_digit, words="xoxd-"),
+    _shape("Slack webhook", r"https://hooks\.slack\.com/(?P<s>services/[A-Za-z0-9/]{20,}+)", words="hooks.slack.com"),
+    _shape(
+        "Azure key",
+        r"(?<![A-Za-z0-9+/=])[A-Za-z0-9+/]{76}(?:\+ASt|ACDb|\+ABa)[A-Za-z0-9+/]{5}[AQgw]==",
+        words="+ast acdb +aba",
+    ),
+    _shape(
+        "Azure key",
+        r"(?<![A-Za-z0-9_~.-])[A-Za-z0-9_~.-]{3}[0-9]Q~[A-Za-z0-9_~.-]{31,34}(?![A-Za-z0-9_~-])",
+        words="q~",
+    ),
+    _shape("Azure signature", r"[?&]sig=(?P<s>[A-Za-z0-9%]{43,90}%3[Dd])", words="sig="),
+    _shape("Hugging Face token", _EDGE + r"(?:hf|api_org)_[A-Za-z0-9]{30,}+" + _END, words="hf_ api_org_"),
+    _shape("npm token", _EDGE + r"npm_[A-Za-z0-9]{36}" + _END, words="npm_"),
+    _dashed("PyPI token", r"pypi-[A-Za-z0-9_-]{50,}+", _is_key, words="pypi-"),
+    _dashed("SendGrid key", r"SG\.[A-Za-z0-9_-]{16,}+\.[A-Za-z0-9_-]{16,}+", words="sg."),
+    _shape("DigitalOcean token", _EDGE + r"do[opr]_v1_[a-f0-9]{64}" + _END, words="_v1_"),
     _shape("Telegram bot token", _EDGE + r"[0-9]{8,10}:[A-Za-z0-9_-]{35}" + _END),
-    _shape("private key", _EDGE + r"AGE-SECRET-KEY-1[02-9AC-HJ-NP-Z]{58}" + _END),
+    _shape("private key", _EDGE + r"AGE-SECRET-KEY-1[02-9AC-HJ-NP-Z]{58}" + _END, words="age-secret-key-1"),
     _shape(
         "private key",
         r"Private-Lines: [0-9]{1,3}\s(?P<s>(?:[A-Za-z0-9+/]{64}\s){0,99}[A-Za-z0-9+/=]{4,64})(?!\S)",
         _holds_key,
+        "private-lines:",
     ),
     _shape(
-        "password in a URL", r"(?i:[a-z][a-z0-9+.-]{1,20})://[^\s/?#:@]{0,100}:(?P<s>[^\s/?#]{1,200})@", is_filled_in
+        "password in a URL",
+        r"(?i:[a-z][a-z0-9+.-]{1,20})://[^\s/?#:@]{0,100}:(?P<s>[^\s/?#]{1,200})@",
+        is_filled_in,
+        "://",
     ),
     _called("password", rf"{_TELLING_OR_SECRET}{_ASSIGNED}{_QUOTED}", is_filled_in),
     _called("password", rf"{_TELLING_OR_SECRET}{_ASSIGNED}(?P<s>{_BARE})", is_given),
     _called("password", rf"{_TELLING_OR_SECRET}{_QUOTE}\s{{0,3}}:\s{{0,3}}{_QUOTED}", _is_told_in_json),
     _called("password", rf"(?:{_TELLING_OR_SECRET}{_COLON}|{_TELLING_NAME}{_IS}){_VALUE}(?!['’]\w)", is_told),
-    _shape("password", r"(?i:\bauthorization[\"']?\s{0,3}:\s{0,3}[\"']?basic)\s{1,3}(?P<s>[A-Za-z0-9+/]{8,}+={0,2})"),
+    _shape(
+        "password",
+        r"(?i:\bauthorization[\"']?\s{0,3}:\s{0,3}[\"']?basic)\s{1,3}(?P<s>[A-Za-z0-9+/]{8,}+={0,2})",
+        words="authorization",
+    ),
     _shape(
         "password",
         r"\bcurl\s[^\n|]{0,200}?(?<=\s)(?:-u|--user)\s{1,3}[\"']?[^\s:\"']{1,64}:(?P<s>[^\s\"']{4,64})",
         is_given,
+        "curl",
     ),
-    _shape("bearer token", r"(?i:\bbearer)\s{1,3}(?P<s>[A-Za-z0-9._~+/-]{16,}+=*)", _is_bearer),
+    _shape("bearer token", r"(?i:\bbearer)\s{1,3}(?P<s>[A-Za-z0-9._~+/-]{16,}+=*)", _is_bearer, "bearer"),
     *TOLD,
     *map(_card, _CARD_LENGTHS),
     _called(
