@@ -1,6 +1,6 @@
 """What callers may write when they remember and recall, and its translation into values."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypedDict
 
 from recollect.clock import Moment, to_us
@@ -127,3 +127,27 @@ def known_fields(what: str, given: Mapping[str, Any], known: Mapping[str, Any]) 
     for name in given:
         if name not in known:
             raise InvalidInput(f"{what} has no field {name!r}; known: {', '.join(known)}.{did_you_mean(name, known)}")
+
+
+def text_and_fields(item: str | Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:
+    """One of many memories to remember, taken apart."""
+    if isinstance(item, str):
+        return item, {}
+    if "text" not in item:
+        raise InvalidInput(f"a memory needs a text; got only {', '.join(item) or 'nothing'}")
+    return item["text"], {name: value for name, value in item.items() if name != "text"}
+
+
+def ids_given(verb: str, ids: Sequence[Any]) -> Sequence[str]:
+    """The ids, if that is what they are; a list in their place is a common slip."""
+    for id in ids:
+        if not isinstance(id, str):
+            raise InvalidInput(f'{verb} takes ids one by one: {verb}("a", "b"), or {verb}(*ids) for a list; got {id!r}')
+    return ids
+
+
+def converted(name: str, value: Any) -> Any:
+    """A field of an update as the store takes it."""
+    if name in TIMES and value is not None:
+        return to_us(value)
+    return words(value, name) if name == "tags" else value

@@ -2,19 +2,28 @@
 
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from concurrent.futures import Executor
 from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
 from types import TracebackType
-from typing import Any, ParamSpec, Self, TypeVar, Unpack
+from typing import Any, Self, Unpack
 
-from recollect.asking import TIMES, Fields, Where, check_claim, draft, filter_of, known_fields, words
+from recollect.asking import (
+    Fields,
+    Where,
+    check_claim,
+    converted,
+    draft,
+    filter_of,
+    ids_given,
+    known_fields,
+    text_and_fields,
+)
 from recollect.clock import Clock, Moment, system_clock, to_us, zone_of
 from recollect.embedders.base import validate_vectors
 from recollect.embedding import Embedding
-from recollect.errors import EmbeddingSpaceMismatch, InvalidInput, NotFound, RecollectError, StoreError
-from recollect.inline import Inline
+from recollect.errors import EmbeddingSpaceMismatch, InvalidInput, NotFound, RecollectError
 from recollect.lifecycle.archive import archive, restore
 from recollect.lifecycle.auditing import AuditReport, audit
 from recollect.lifecycle.changing import say, stand
@@ -29,6 +38,7 @@ from recollect.lifecycle.undoing import Undone, undo
 from recollect.llm import Chat
 from recollect.model import REFLECTION, Edge, Filter, Record, Vector
 from recollect.pipeline import Engine, Notes, gather, search
+from recollect.pools import Inline, Threads
 from recollect.query.parse import parse
 from recollect.query.tags import Vocabulary
 from recollect.ranking import Gathered
@@ -43,8 +53,6 @@ from recollect.signals.reflection import Reflection
 from recollect.stores.base import STANDING, VERSIONED, Judgement, Problem, Store
 from recollect.trace import Recall
 
-P = ParamSpec("P")
-T = TypeVar("T")
 Progress = Callable[[int, int], None]
 _FOLLOWING = ("slides", "claim", "claimed_at")  # from the expiry and the confidence
 CHANGEABLE = tuple(name for name in (*VERSIONED, *STANDING) if name not in _FOLLOWING)
@@ -52,16 +60,6 @@ CHANGEABLE = tuple(name for name in (*VERSIONED, *STANDING) if name not in _FOLL
 
 class RecollectWarning(UserWarning):
     """Something optional failed; what was asked for was done without it."""
-
-
-class _Pool(ThreadPoolExecutor):
-    """The threads of searches; one that is under way while another thread closes the memory is told so."""
-
-    def submit(self, task: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
-        try:
-            return super().submit(task, *args, **kwargs)
-        except RuntimeError as error:
-            raise StoreError("the memory was closed meanwhile; open it again") from error
 
 
 class Memory:
@@ -87,7 +85,7 @@ class Memory:
         self._embedding = embedding or Embedding(store, None)
         self._reranker = reranker
         self.chat = chat
-        self._pool: Executor = _Pool(max_workers=4, thread_name_prefix="recollect")
+        self._pool: Executor = Threads(max_workers=4, thread_name_prefix="recollect")
         self._recalls = Recalls(store, clock)
         self._vocabulary: tuple[Mapping[str, int], Vocabulary] | None = None
 
@@ -117,7 +115,7 @@ class Memory:
 
     def remember_many(self, items: Iterable[str | Mapping[str, Any]]) -> list[Record]:
         """Stores many memories in one transaction, all or none; each a text, or a mapping with `text` and `remember`'s fields."""
-        drafts = [draft(*_text_and_fields(item)) for item in items]
+        drafts = [draft(*text_and_fields(item)) for item in items]
         if not drafts:
             return []
         filled, space, failure = self._embedding.fill(drafts)
@@ -135,7 +133,7 @@ class Memory:
         """Changes a memory; the older version stays for `known_at`. Standing (tier, priority, importance, …) changes in place."""
         known_fields("update", changes, dict.fromkeys(CHANGEABLE))
         check_claim(changes.get("confidence"))
-        changes = {name: _converted(name, value) for name, value in changes.items()}
+        changes = {name: converted(name, value) for name, value in changes.items()}
         standing = {name: value for name, value in changes.items() if name in STANDING}
         versioned = {name: value for name, value in changes.items() if name in VERSIONED}
         text = versioned.get("text")
@@ -155,11 +153,11 @@ class Memory:
 
     def forget(self, *ids: str) -> list[str]:
         """Removes memories for good, with everything derived from them; returns the ids that existed."""
-        return list(forget(self.store, _ids("forget", ids), self.clock()).ids)
+        return list(forget(self.store, ids_given("forget", ids), self.clock()).ids)
 
     def forget_verified(self, *ids: str) -> Receipt:
         """The same, then proves it: every leg and index is asked, the live files are read, and a receipt is returned."""
-        return forget_verified(self.store, _ids("forget_verified", ids), self.clock())
+        return forget_verified(self.store, ids_given("forget_verified", ids), self.clock())
 
     def contest(self, new_id: str, old_id: str, close: bool = False) -> Edge:
         """Marks that a newer memory contradicts an older one; both stand, unless `close` ends the older one's validity."""
@@ -315,11 +313,11 @@ class Memory:
 
     def archive(self, *ids: str) -> Sequence[str]:
         """Hides memories from every search; `everything=True` still finds them."""
-        return archive(self.store, _ids("archive", ids), self.clock())
+        return archive(self.store, ids_given("archive", ids), self.clock())
 
     def restore(self, *ids: str) -> Sequence[str]:
         """Brings archived and expired memories back."""
-        return restore(self.store, _ids("restore", ids), self.clock())
+        return restore(self.store, ids_given("restore", ids), self.clock())
 
     def audit(self) -> AuditReport:
         """Looks for duplicates, stale facts, memories never recalled, likely secrets and orphans."""
@@ -328,7 +326,7 @@ class Memory:
 
     def redact(self, *ids: str) -> Redacted:
         """Takes likely secrets out of these memories, or of all, in every version and index."""
-        done = redact(self.store, _ids("redact", ids) or None, self.clock(), self._embedding.fill)
+        done = redact(self.store, ids_given("redact", ids) or None, self.clock(), self._embedding.fill)
         for warning in done.warnings:
             self._warn(warning)
         return done
@@ -411,24 +409,3 @@ def _changed(recipe: Recipe, limit: int | None, max_tokens: int | None, boost: f
     selection = {name: value for name, value in (("limit", limit), ("max_tokens", max_tokens)) if value is not None}
     signals = {} if boost is None else {Reflection.name: {"boost": boost}}
     return recipe.with_(selection=selection, signals=signals)
-
-
-def _text_and_fields(item: str | Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:
-    if isinstance(item, str):
-        return item, {}
-    if "text" not in item:
-        raise InvalidInput(f"a memory needs a text; got only {', '.join(item) or 'nothing'}")
-    return item["text"], {name: value for name, value in item.items() if name != "text"}
-
-
-def _ids(verb: str, ids: Sequence[Any]) -> Sequence[str]:
-    for id in ids:
-        if not isinstance(id, str):
-            raise InvalidInput(f'{verb} takes ids one by one: {verb}("a", "b"), or {verb}(*ids) for a list; got {id!r}')
-    return ids
-
-
-def _converted(name: str, value: Any) -> Any:
-    if name in TIMES and value is not None:
-        return to_us(value)
-    return words(value, name) if name == "tags" else value

@@ -2,7 +2,6 @@
 
 import os
 import threading
-import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager, suppress
 
@@ -11,7 +10,6 @@ import apsw
 from recollect.errors import StoreBusy, StoreDamaged, StoreError, StoreReadOnly
 from recollect.stores.sqlite.opening import MEMORY, Patience, connect, open_first
 
-_PAUSE_S = 0.005
 _CHECKPOINT_MS = 20
 # What may keep a file from being tidied up; the store is as good as before, so it can be tried again later.
 _IN_THE_WAY = (
@@ -157,22 +155,9 @@ class Connections:
         if self._depth:
             self._writer.execute("SAVEPOINT inner")
         else:
-            self._begin_immediate()
+            self._patience.insist(self._writer, "BEGIN IMMEDIATE")
             self._owner = threading.get_ident()
         self._depth += 1
-
-    def _begin_immediate(self) -> None:
-        """SQLite waits by itself, but gives up at once where it fears a deadlock; then we ask again until the time is over."""
-        deadline = time.monotonic() + self._patience.seconds
-        while True:
-            try:
-                self._writer.execute("BEGIN IMMEDIATE")
-            except apsw.BusyError:
-                if time.monotonic() >= deadline:
-                    raise
-                time.sleep(_PAUSE_S)
-            else:
-                return
 
     def _end(self, inner: str, outer: str) -> None:
         self._depth -= 1

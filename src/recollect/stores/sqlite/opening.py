@@ -38,8 +38,25 @@ class Patience:
             self._until.time = time.monotonic() + self.seconds
         if time.monotonic() >= self._until.time:
             return False
-        time.sleep(random.uniform(_LEAST_PAUSE_S, _LONGEST_PAUSE_S))
+        self._pause()
         return True
+
+    def insist(self, connection: apsw.Connection, sql: str) -> None:
+        """Runs a statement where SQLite gives up at once, for fear of a deadlock: asks again until the time is over."""
+        until = time.monotonic() + self.seconds
+        while True:
+            try:
+                connection.execute(sql).fetchall()
+            except apsw.BusyError:
+                if time.monotonic() >= until:
+                    raise
+                self._pause()
+            else:
+                return
+
+    @staticmethod
+    def _pause() -> None:
+        time.sleep(random.uniform(_LEAST_PAUSE_S, _LONGEST_PAUSE_S))
 
 
 def open_first(path: str, read_only: bool, patience: Patience) -> apsw.Connection:
@@ -59,27 +76,13 @@ def open_first(path: str, read_only: bool, patience: Patience) -> apsw.Connectio
             if schema.version(connection) == 0:
                 connection.execute(f"PRAGMA page_size = {schema.PAGE_SIZE}")
             schema.migrate(connection)
-            _keep_a_log(connection, patience)
+            patience.insist(connection, "PRAGMA journal_mode = WAL")
         if connection.execute("SELECT store_id FROM counters").get is None:
             raise StoreDamaged(f"{path} has lost its counters; restore it from a copy")
     except BaseException:
         connection.close()
         raise
     return connection
-
-
-def _keep_a_log(connection: apsw.Connection, patience: Patience) -> None:
-    """Turns WAL on. SQLite gives up at once where another process is about to write, or does the same; so we ask again."""
-    deadline = time.monotonic() + patience.seconds
-    while True:
-        try:
-            connection.execute("PRAGMA journal_mode = WAL").fetchall()
-        except apsw.BusyError:
-            if time.monotonic() >= deadline:
-                raise
-            time.sleep(_LONGEST_PAUSE_S)
-        else:
-            return
 
 
 def connect(path: str, read_only: bool, patience: Patience) -> apsw.Connection:
