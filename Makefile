@@ -15,7 +15,7 @@ help:
 	@echo "make lint, make types, make format, make heavy, make setup, make clean"
 
 demo: $(VENV)/.installed
-	@$(BIN)/python -m recollect.apps.demo
+	@$(BIN)/python -m thinkback.apps.demo
 
 test: lint types
 	$(BIN)/python -m pytest -n auto -m "not ($(HEAVY))"
@@ -37,17 +37,17 @@ format: setup
 setup: $(VENV)/.installed-dev
 
 $(VENV)/bin/python:
-	@test -n "$(PYTHON)" || { echo "Recollect needs Python 3.11 or newer; name one with: make PYTHON=/path/to/python3" >&2; exit 1; }
+	@test -n "$(PYTHON)" || { echo "Thinkback needs Python 3.11 or newer; name one with: make PYTHON=/path/to/python3" >&2; exit 1; }
 	@echo "setting up $(VENV) with $(PYTHON)" >&2
 	@$(PYTHON) -m venv $(VENV)
 
 $(VENV)/.installed: pyproject.toml | $(VENV)/bin/python
-	@echo "installing Recollect" >&2
+	@echo "installing Thinkback" >&2
 	@$(PIP) --editable .
 	@touch $@
 
 $(VENV)/.installed-dev: pyproject.toml | $(VENV)/bin/python
-	@echo "installing Recollect and what its tests need" >&2
+	@echo "installing Thinkback and what its tests need" >&2
 	@$(PIP) --editable '.[dev]'
 	@touch $@ $(VENV)/.installed
 

@@ -1,13 +1,13 @@
 """Ingest and recall, side by side with engrava on the same texts and the same given vectors.
 
-    python benchmarks/core.py                      10,000 memories, Recollect and engrava 0.7.2
+    python benchmarks/core.py                      10,000 memories, Thinkback and engrava 0.7.2
     python benchmarks/core.py --size 100000 --alone
     python benchmarks/core.py --alone --profile    where the time of a recall goes
 
 Each system runs in a process of its own; engrava gets its own environment (build/engrava), made on the first run. Texts are
 sentences over a vocabulary that follows Zipf's law, with real English function words on top; questions are questions, about words
-of one memory each. Vectors are 384 numbers around one of 500 topics, so no model is involved. Recollect is given threads too, which
-its default recipe walks; engrava has none. engrava is timed for `search_hybrid` alone, which returns ids and scores; Recollect for
+of one memory each. Vectors are 384 numbers around one of 500 topics, so no model is involved. Thinkback is given threads too, which
+its default recipe walks; engrava has none. engrava is timed for `search_hybrid` alone, which returns ids and scores; Thinkback for
 `recall`, which returns whole records with their explanation. `first` is the first question of a process, which fills the caches;
 `cpu` is the processor time of a question, all threads together, which says more on a machine that has other work.
 """
@@ -162,13 +162,13 @@ def _unit(rows: np.ndarray) -> np.ndarray:
 # -- the systems -----------------------------------------------------------------------------------------------------------------
 
 
-def measure_recollect(data: Data, folder: Path, batch: int, recipe: str, profile: bool) -> Result:
-    """Recollect through its public Python API."""
-    import recollect
+def measure_thinkback(data: Data, folder: Path, batch: int, recipe: str, profile: bool) -> Result:
+    """Thinkback through its public Python API."""
+    import thinkback
 
-    path = folder / "recollect.db"
+    path = folder / "thinkback.db"
     fresh = not path.exists()
-    with recollect.open(path, embedder=None, reranker=None, recipe=recipe) as memory:
+    with thinkback.open(path, embedder=None, reranker=None, recipe=recipe) as memory:
         began = time.perf_counter()
         for rows in _batches(len(data.texts), batch) if fresh else ():
             memory.remember_many(
@@ -191,7 +191,7 @@ def measure_recollect(data: Data, folder: Path, batch: int, recipe: str, profile
                 ask(number)
         if profile:
             _profile(ask, len(data.questions))
-    return _result(f"recollect, {recipe}", len(data.texts) / seconds if fresh else 0.0, watch, path)
+    return _result(f"thinkback, {recipe}", len(data.texts) / seconds if fresh else 0.0, watch, path)
 
 
 def measure_engrava(data: Data, folder: Path, batch: int) -> Result:
@@ -308,7 +308,7 @@ def work(options: argparse.Namespace) -> None:
     if options.worker == PEER:
         result = measure_engrava(data, options.folder, options.batch)
     else:
-        result = measure_recollect(data, options.folder, options.batch, options.worker, options.profile)
+        result = measure_thinkback(data, options.folder, options.batch, options.worker, options.profile)
     print(json.dumps(asdict(result)))
 
 
@@ -352,9 +352,9 @@ def arguments() -> argparse.ArgumentParser:
     parser.add_argument("--size", type=int, default=10_000, help="how many memories")
     parser.add_argument("--questions", type=int, default=200)
     parser.add_argument("--batch", type=int, default=1000, help="memories in one transaction")
-    parser.add_argument("--recipe", nargs="+", default=["default", "engrava"], help="Recollect's recipes")
+    parser.add_argument("--recipe", nargs="+", default=["default", "engrava"], help="Thinkback's recipes")
     parser.add_argument("--alone", action="store_true", help="without engrava")
-    parser.add_argument("--profile", action="store_true", help="profile Recollect's recalls")
+    parser.add_argument("--profile", action="store_true", help="profile Thinkback's recalls")
     parser.add_argument("--seed", type=int, default=7)
     parser.add_argument("--json", type=Path, help="also write the numbers here")
     parser.add_argument("--build", type=Path, default=Path(__file__).parents[1] / "build")

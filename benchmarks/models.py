@@ -1,7 +1,7 @@
 """How fast the models run, beside the bare onnxruntime loop as the limit.
 
-    python benchmarks/models.py                      every model that is here or can be fetched
-    python benchmarks/models.py --models e5-small-v2 ms-marco-MiniLM-L-12-v2 --texts 200 --rounds 5
+    python benchmarks/weights.py                      every model that is here or can be fetched
+    python benchmarks/weights.py --models e5-small-v2 ms-marco-MiniLM-L-12-v2 --texts 200 --rounds 5
 
 Texts are conversation turns of words drawn by a fixed seed (median 20 words). `limit` is the same work with nothing
 around it: the token ids are there already, as many threads, `session.run` and the mean over tokens. `of limit` is our
@@ -23,12 +23,12 @@ from pathlib import Path
 
 import numpy as np
 
-from recollect import models
-from recollect.embedders import Embedder, open_embedder
-from recollect.errors import ModelError
-from recollect.models.sessions import Session
-from recollect.models.tokens import open_tokenizer
-from recollect.rerankers import TimedReranker, open_reranker
+from thinkback.errors import ModelError
+from thinkback.models import weights
+from thinkback.models.embedders import Embedder, open_embedder
+from thinkback.models.rerankers import TimedReranker, open_reranker
+from thinkback.models.sessions import Session
+from thinkback.models.tokenizer import open_tokenizer
 
 VOCABULARY = (
     "the a we they I you he she it was is had went came saw told asked gave took made lost found bought sold moved "
@@ -94,10 +94,10 @@ def in_threads(session: Session, work: Callable[[Sequence[int]], object], items:
             pass
 
 
-def embedder_lines(model: models.Model, folder: Path, texts: list[str], rounds: int) -> list[Line]:
-    embedder = open_embedder(model.name, models.OpenOptions(cached_queries=0))
+def embedder_lines(model: weights.Model, folder: Path, texts: list[str], rounds: int) -> list[Line]:
+    embedder = open_embedder(model.name, weights.OpenOptions(cached_queries=0))
     one_by_one, together = measured_embedder(embedder, texts)
-    if model.kind is models.Kind.STATIC:
+    if model.kind is weights.Kind.STATIC:
         alone, batched = best(rounds, one_by_one, together)
         return [
             Line(model.name, "batch 1", "texts/s", len(texts), alone),
@@ -159,10 +159,10 @@ def padded_batches(folder: Path, ids: list[list[int]]) -> Callable[[], None]:
     return run
 
 
-def reranker_lines(model: models.Model, folder: Path, texts: list[str], rounds: int) -> list[Line]:
+def reranker_lines(model: weights.Model, folder: Path, texts: list[str], rounds: int) -> list[Line]:
     reranker = open_reranker(model.name)
     head = texts[:50]
-    if model.kind is models.Kind.CAUSAL_RERANKER:
+    if model.kind is weights.Kind.CAUSAL_RERANKER:
         (fifty,) = best(1, lambda: reranker.scores(QUERY, head))
         return [
             Line(model.name, "pairs", "pairs/s", len(head), fifty),
@@ -186,11 +186,11 @@ def reranker_lines(model: models.Model, folder: Path, texts: list[str], rounds: 
 
 def precise_line(name: str, reranker: TimedReranker, texts: list[str]) -> Line:
     """The middle time of a `precise` recall over the texts, stored in a file."""
-    import recollect
+    import thinkback
 
     with (
         tempfile.TemporaryDirectory() as folder,
-        recollect.open(Path(folder) / "memory.db", reranker=reranker) as memory,
+        thinkback.open(Path(folder) / "memory.db", reranker=reranker) as memory,
     ):
         memory.remember_many(texts)
         memory.recall(QUERY, recipe="precise")
@@ -204,20 +204,20 @@ def precise_line(name: str, reranker: TimedReranker, texts: list[str]) -> Line:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--models", nargs="+", default=list(models.MODELS), help="names of the pinned list")
+    parser.add_argument("--models", nargs="+", default=list(weights.MODELS), help="names of the pinned list")
     parser.add_argument("--texts", type=int, default=128)
     parser.add_argument("--rounds", type=int, default=5)
     given = parser.parse_args()
-    fetch = models.fetch_options(os.environ, Path.home())
+    fetch = weights.fetch_options(os.environ, Path.home())
     texts = turns(given.texts)
     print(
         f"{os.cpu_count()} cores, {len(texts)} texts, {sum(map(len, map(str.split, texts))) / len(texts):.0f} words each"
     )
     print(f"{'model':26} {'':16} {'ours':>10} {'limit':>10} {'of limit':>9} {'in cpu':>9}")
-    for model in map(models.find, given.models):
+    for model in map(weights.find, given.models):
         try:
-            folder = models.ensure(model.name, fetch)
-            embeds = model.kind in {models.Kind.EMBEDDER, models.Kind.STATIC}
+            folder = weights.ensure(model.name, fetch)
+            embeds = model.kind in {weights.Kind.EMBEDDER, weights.Kind.STATIC}
             measure = embedder_lines if embeds else reranker_lines
             for line in measure(model, folder, texts, given.rounds):
                 print(line, flush=True)

@@ -13,12 +13,12 @@ from pathlib import Path
 
 import numpy as np
 
-import recollect
-from recollect.embedders.base import unit
-from recollect.model import Draft, Vector
-from recollect.reflect import index
-from recollect.reflect.nearest import Neighbourhood
-from recollect.stores.base import EmbeddingSpace
+import thinkback
+from thinkback.lifecycle.reflect import approximate as index
+from thinkback.lifecycle.reflect.nearest import Neighbourhood
+from thinkback.model import Draft, Vector
+from thinkback.models.embedders.base import unit
+from thinkback.stores.base import EmbeddingSpace
 
 SIZE, DIMENSIONS, A_THEME = 100_000, 384, 25
 
@@ -73,7 +73,7 @@ def whole(matrix: Vector, texts: list[str]) -> None:
     few = len(matrix) // 100
     with (
         tempfile.TemporaryDirectory() as folder,
-        recollect.open(Path(folder) / "m.db", embedder=None, reranker=None) as memory,
+        thinkback.open(Path(folder) / "m.db", embedder=None, reranker=None) as memory,
     ):
         drafts = [
             Draft(id=f"m{n:07d}", text=text, vector=row)

@@ -8,14 +8,14 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from recollect.apps.cli.measuring import vector_cache
-from recollect.cookbook import DEFAULT
-from recollect.embedders import open_embedder
-from recollect.evaluate.datasets.base import Question
-from recollect.evaluate.datasets.locomo import read_locomo
-from recollect.evaluate.systems import Recipes
-from recollect.evaluate.vectors import CachedEmbedder, VectorCache
-from recollect.memory import Memory
+from thinkback.apps.cli.bench import vector_cache
+from thinkback.evaluate.datasets.base import Question
+from thinkback.evaluate.datasets.locomo import read_locomo
+from thinkback.evaluate.systems import Recipes
+from thinkback.evaluate.vectors import CachedEmbedder, VectorCache
+from thinkback.memory import Memory
+from thinkback.models.embedders import open_embedder
+from thinkback.search.recipes.named import DEFAULT
 
 COLUMNS = ("any@1", "any@5", "any@10", "all@5", "all@10", "mrr", "ndcg@10")
 

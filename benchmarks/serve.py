@@ -95,13 +95,13 @@ def _options() -> argparse.Namespace:
 
 
 def _serve(folder: Path, embedder: str) -> None:
-    """The process under test: everything as `recollect serve` has it, but for the toy embedder and the rate limit."""
-    from recollect.apps.http.app import Limits, Served, build
-    from recollect.apps.http.server import Address, listen, run
-    from recollect.apps.http.tokens import Tokens
-    from recollect.apps.opener import Opener
-    from recollect.settings import Settings
-    from recollect.testing import ToyEmbedder
+    """The process under test: everything as `thinkback serve` has it, but for the toy embedder and the rate limit."""
+    from thinkback.apps.http.app import Limits, Served, build
+    from thinkback.apps.http.server import Address, listen, run
+    from thinkback.apps.http.tokens import Tokens
+    from thinkback.apps.opener import Opener
+    from thinkback.settings import Settings
+    from thinkback.testing import ToyEmbedder
 
     tokens = Tokens(folder / "tokens.toml")
     tokens.make_first()

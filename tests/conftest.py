@@ -14,4 +14,4 @@ settings.load_profile("repeatable")
 def as_quiet_as_before() -> Iterator[None]:
     """Each command sets the level of our log, and ends its process elsewhere."""
     yield
-    logging.getLogger("recollect").setLevel(logging.NOTSET)
+    logging.getLogger("thinkback").setLevel(logging.NOTSET)

@@ -15,11 +15,11 @@ from pathlib import Path
 import pytest
 import typer.main
 
-from recollect.apps.cli import build, main
-from recollect.fusion import FUSIONS
-from recollect.legs import LEGS
-from recollect.settings import leaves, variable
-from recollect.signals import SIGNALS
+from thinkback.apps.cli import build, main
+from thinkback.search.fusion import FUSIONS
+from thinkback.search.legs import LEGS
+from thinkback.search.signals import SIGNALS
+from thinkback.settings import leaves, variable
 
 ROOT = Path(__file__).parents[1]
 PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").glob("*.md")])
@@ -47,18 +47,18 @@ def pages_with(language: str) -> list[object]:
 
 @pytest.fixture
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An empty folder to run in, a store of its own, no model, and `recollect` on the path."""
+    """An empty folder to run in, a store of its own, no model, and `thinkback` on the path."""
     bin = tmp_path / "bin"
     bin.mkdir()
-    script = bin / "recollect"
-    script.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m recollect.apps.cli "$@"\n')
+    script = bin / "thinkback"
+    script.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m thinkback.apps.cli "$@"\n')
     script.chmod(0o755)
-    for name in [name for name in os.environ if name.startswith("RECOLLECT_")]:
+    for name in [name for name in os.environ if name.startswith("THINKBACK_")]:
         monkeypatch.delenv(name)
     monkeypatch.setenv("PATH", f"{bin}{os.pathsep}{os.environ['PATH']}")
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
-    monkeypatch.setenv("RECOLLECT_STORE", str(tmp_path / "docs.db"))
-    monkeypatch.setenv("RECOLLECT_EMBEDDER", "none")
+    monkeypatch.setenv("THINKBACK_STORE", str(tmp_path / "docs.db"))
+    monkeypatch.setenv("THINKBACK_EMBEDDER", "none")
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
@@ -85,7 +85,7 @@ def test_console_blocks_run_and_print_what_they_show(page: Path, home: Path) -> 
 
 def run(command: str) -> tuple[int, str, str]:
     """A plain command in this process, for speed; one that needs a shell in a shell."""
-    if not command.startswith("recollect ") or set(command) & set("|<>;&$`"):
+    if not command.startswith("thinkback ") or set(command) & set("|<>;&$`"):
         ran = subprocess.run(["bash", "-c", command], capture_output=True, text=True)
         return ran.returncode, ran.stdout, ran.stderr
     out, err = io.StringIO(), io.StringIO()
@@ -130,14 +130,14 @@ def commands() -> dict[str, object]:
 @pytest.mark.parametrize("name", sorted(commands()))
 def test_every_command_is_documented(name: str) -> None:
     text = "\n".join(page.read_text(encoding="utf-8") for page in PAGES)
-    assert f"recollect {name}" in text, f"docs/ does not show `recollect {name}`"
+    assert f"thinkback {name}" in text, f"docs/ does not show `thinkback {name}`"
 
 
 @pytest.mark.parametrize("name", sorted(commands()))
 def test_every_command_has_an_example_in_its_help(name: str) -> None:
     command = commands()[name]
     if not getattr(command, "commands", None):
-        assert "recollect " in f"{getattr(command, 'epilog', '')}{getattr(command, 'help', '')}"
+        assert "thinkback " in f"{getattr(command, 'epilog', '')}{getattr(command, 'help', '')}"
 
 
 def test_every_setting_is_documented() -> None:

@@ -30,19 +30,19 @@ def loaded(code: str, heavy: tuple[str, ...]) -> list[str]:
     return ran.stderr.splitlines()[-1].split()
 
 
-def test_importing_recollect_loads_nothing_heavy():
-    assert loaded("import recollect", (*HEAVY, "platformdirs", "rich", "typer")) == []
+def test_importing_thinkback_loads_nothing_heavy():
+    assert loaded("import thinkback", (*HEAVY, "platformdirs", "rich", "typer")) == []
 
 
 @pytest.mark.parametrize("option", ["--help", "--version"])
 def test_help_loads_nothing_heavy(option):
-    assert loaded(f"from recollect.apps.cli import main; main([{option!r}])", HEAVY) == []
+    assert loaded(f"from thinkback.apps.cli import main; main([{option!r}])", HEAVY) == []
 
 
 def test_a_memory_without_models_loads_none():
-    code = "import recollect; m = recollect.open(':memory:', embedder=None); m.remember('x'); m.recall('x'); m.close()"
+    code = "import thinkback; m = thinkback.open(':memory:', embedder=None); m.remember('x'); m.recall('x'); m.close()"
     assert loaded(code, MODELS) == []
 
 
 def test_settings_need_no_engine():
-    assert loaded("from recollect.settings import load; load()", HEAVY) == []
+    assert loaded("from thinkback.settings import load; load()", HEAVY) == []

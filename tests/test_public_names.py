@@ -1,12 +1,12 @@
-"""What `import recollect` offers: few names, sorted, each one real."""
+"""What `import thinkback` offers: few names, sorted, each one real."""
 
-import recollect
+import thinkback
 
 
 def test_the_public_names_are_few_and_sorted():
-    assert recollect.__all__ == sorted(recollect.__all__)
-    assert len(recollect.__all__) <= 15
-    assert recollect.__all__ == [
+    assert thinkback.__all__ == sorted(thinkback.__all__)
+    assert len(thinkback.__all__) <= 15
+    assert thinkback.__all__ == [
         "AsyncMemory",
         "Edge",
         "Embedder",
@@ -16,21 +16,21 @@ def test_the_public_names_are_few_and_sorted():
         "NotFound",
         "Recall",
         "Recipe",
-        "RecollectError",
-        "RecollectWarning",
         "Record",
+        "ThinkbackError",
+        "ThinkbackWarning",
         "open",
     ]
 
 
 def test_every_public_name_is_there_and_documented():
-    for name in recollect.__all__:
-        assert getattr(recollect, name).__doc__, name
-    assert set(recollect.__all__) <= set(dir(recollect))
+    for name in thinkback.__all__:
+        assert getattr(thinkback, name).__doc__, name
+    assert set(thinkback.__all__) <= set(dir(thinkback))
 
 
 def test_an_unknown_name_is_an_attribute_error():
-    assert not hasattr(recollect, "recall")
+    assert not hasattr(thinkback, "recall")
 
 
 def test_the_version_is_that_of_the_package():
@@ -38,4 +38,4 @@ def test_the_version_is_that_of_the_package():
     from pathlib import Path
 
     project = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text())["project"]
-    assert recollect.__version__ == project["version"]
+    assert thinkback.__version__ == project["version"]

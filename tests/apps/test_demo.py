@@ -5,16 +5,16 @@ import io
 import pytest
 from rich.console import Console
 
-import recollect
-from recollect.apps.demo import tell
-from recollect.testing import FixedClock, ToyEmbedder
+import thinkback
+from thinkback.apps.demo import tell
+from thinkback.testing import FixedClock, ToyEmbedder
 
 
 @pytest.mark.parametrize("embedder", [None, ToyEmbedder()], ids=["keywords", "vectors"])
 def test_the_story_is_told(embedder):
     printed = io.StringIO()
     clock = FixedClock("2026-05-29T09:00:00Z")
-    with recollect.open(":memory:", embedder=embedder, reranker=None, clock=clock) as memory:
+    with thinkback.open(":memory:", embedder=embedder, reranker=None, clock=clock) as memory:
         tell(memory, Console(file=printed, width=200))
         assert memory.count() == 35  # 36 memories, one more that replaces one that is closed, and one forgotten
         assert len(memory.search_keywords("4417")) == 0

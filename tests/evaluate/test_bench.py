@@ -6,12 +6,12 @@ from itertools import count
 import pytest
 from evaluate_toys import DATASET, TALK, Toy
 
-from recollect.errors import DatasetError, InvalidInput
-from recollect.evaluate.bench import BenchSettings, Contender, bench, latency, rankings_file
-from recollect.evaluate.datasets import Question
-from recollect.evaluate.intervals import Interval
-from recollect.evaluate.metrics import metric
-from recollect.evaluate.rankings import Ranking, read_rankings
+from thinkback.errors import DatasetError, InvalidInput
+from thinkback.evaluate.bench import BenchSettings, Contender, bench, latency, rankings_file
+from thinkback.evaluate.datasets import Question
+from thinkback.evaluate.intervals import Interval
+from thinkback.evaluate.metrics import metric
+from thinkback.evaluate.rankings import Ranking, read_rankings
 
 OVERLAP = Contender("overlap", "f00d", "toy-embedder", {"legs.keyword": 0.5})
 

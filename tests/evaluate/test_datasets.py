@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from recollect.clock import to_us
-from recollect.errors import DatasetError
-from recollect.evaluate.datasets import (
+from thinkback.clock import to_us
+from thinkback.errors import DatasetError
+from thinkback.evaluate.datasets import (
     Corpus,
     Dataset,
     Document,
@@ -21,8 +21,8 @@ from recollect.evaluate.datasets import (
     read_run,
     write_run,
 )
-from recollect.evaluate.datasets.base import checked
-from recollect.evaluate.datasets.reading import read_array
+from thinkback.evaluate.datasets.base import checked
+from thinkback.evaluate.datasets.files import read_array
 
 LOCOMO_DEV = Path(__file__).parents[3] / "shared" / "data" / "locomo-dev.json"
 

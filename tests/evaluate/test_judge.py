@@ -2,10 +2,10 @@
 
 import pytest
 
-from recollect.errors import DatasetError, InvalidInput
-from recollect.evaluate.datasets import Question
-from recollect.evaluate.judge import judged_questions, judgement, latest, read_judgements, write_judgements
-from recollect.stores.base import Judgement
+from thinkback.errors import DatasetError, InvalidInput
+from thinkback.evaluate.datasets import Question
+from thinkback.evaluate.judge import judged_questions, judgement, latest, read_judgements, write_judgements
+from thinkback.stores.base import Judgement
 
 MAY = 1_715_000_000_000_000
 

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from recollect.errors import InvalidInput
-from recollect.evaluate.metrics import (
+from thinkback.errors import InvalidInput
+from thinkback.evaluate.metrics import (
     STANDARD,
     Metric,
     all_at,

@@ -5,7 +5,7 @@ import warnings
 
 import pytest
 
-from recollect.evaluate.metrics import metric
+from thinkback.evaluate.metrics import metric
 
 PAIRS = {
     "any@1": "hit_rate@1",

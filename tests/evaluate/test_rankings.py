@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from recollect.errors import DatasetError
-from recollect.evaluate.rankings import Ranking, RankingLog, read_rankings, to_line, write_rankings
+from thinkback.errors import DatasetError
+from thinkback.evaluate.rankings import Ranking, RankingLog, read_rankings, to_line, write_rankings
 
 
 def _ranking(question="q1", **changes):

@@ -2,9 +2,9 @@
 
 import pytest
 
-from recollect.errors import InvalidInput
-from recollect.evaluate.rankings import Ranking
-from recollect.evaluate.regress import Move, regress
+from thinkback.errors import InvalidInput
+from thinkback.evaluate.rankings import Ranking
+from thinkback.evaluate.regress import Move, regress
 
 
 def _ranking(question, rank, *, gold="g", length=10):

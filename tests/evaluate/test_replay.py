@@ -7,17 +7,17 @@ import numpy as np
 import pytest
 from gathered_toys import messy_cases, weighted_cases
 
-from recollect.cookbook import RECIPES
-from recollect.errors import InvalidInput
-from recollect.evaluate.metrics import metric
-from recollect.evaluate.replay import Replay
-from recollect.fusion import Convex
-from recollect.model import Run
-from recollect.pipeline import in_order
-from recollect.ranking import rank
-from recollect.recipes import Recipe, Term
-from recollect.selection import select
-from recollect.signals.base import Scene
+from thinkback.errors import InvalidInput
+from thinkback.evaluate.metrics import metric
+from thinkback.evaluate.replay import Replay
+from thinkback.model import Run
+from thinkback.search.fusion import Convex
+from thinkback.search.pipeline import in_order
+from thinkback.search.ranking import rank
+from thinkback.search.recipes.model import Recipe, Term
+from thinkback.search.recipes.named import RECIPES
+from thinkback.search.selection import select
+from thinkback.search.signals.base import Scene
 
 REPLAYABLE = [name for name, recipe in RECIPES.items() if recipe.fusion.name != "merge" and recipe.reranker is None]
 DEPTH = 50

@@ -6,11 +6,11 @@ from html.parser import HTMLParser
 import pytest
 from evaluate_toys import DATASET, TALK, Toy
 
-from recollect.evaluate.bench import BenchSettings, Contender, bench
-from recollect.evaluate.datasets import Document, Question
-from recollect.evaluate.rankings import Ranking
-from recollect.evaluate.report import mean_curve, page, shown_texts, worst, write_report
-from recollect.evaluate.svg import Bar, Curve, grouped_bars, horizontal_bars, line_chart
+from thinkback.evaluate.bench import BenchSettings, Contender, bench
+from thinkback.evaluate.datasets import Document, Question
+from thinkback.evaluate.rankings import Ranking
+from thinkback.evaluate.report import mean_curve, page, shown_texts, worst, write_report
+from thinkback.evaluate.svg import Bar, Curve, grouped_bars, horizontal_bars, line_chart
 
 HOSTILE = "<script>alert(1)</script><img src=x onerror=alert(2)> \" onload='x' &amp;"
 

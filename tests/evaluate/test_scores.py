@@ -2,11 +2,11 @@
 
 import pytest
 
-from recollect.errors import InvalidInput
-from recollect.evaluate.datasets import Question
-from recollect.evaluate.metrics import metric
-from recollect.evaluate.rankings import Ranking
-from recollect.evaluate.scores import by_category, differences, questions_of, score, summarize
+from thinkback.errors import InvalidInput
+from thinkback.evaluate.datasets import Question
+from thinkback.evaluate.metrics import metric
+from thinkback.evaluate.rankings import Ranking
+from thinkback.evaluate.scores import by_category, differences, questions_of, score, summarize
 
 ASKED = [
     Question("q1", "talk", "?", {"a": 1.0}, "easy"),

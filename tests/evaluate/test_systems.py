@@ -6,17 +6,17 @@ from dataclasses import replace
 import pytest
 from evaluate_toys import DATASET, TALK, TRIP
 
-from recollect.clock import DAY, to_us
-from recollect.cookbook import named
-from recollect.errors import DatasetError, InvalidInput, ModelUnavailable, RecollectError
-from recollect.evaluate.bench import BenchSettings, bench
-from recollect.evaluate.datasets import Corpus, Dataset, Document, Question, TrecRun
-from recollect.evaluate.datasets.own import read_own
-from recollect.evaluate.metrics import metric
-from recollect.evaluate.replay import Replay
-from recollect.evaluate.systems import FusedRuns, OwnStore, Recipes, weights_of, with_all_links
-from recollect.fusion import Convex, Rrf
-from recollect.testing import ToyEmbedder
+from thinkback.clock import DAY, to_us
+from thinkback.errors import DatasetError, InvalidInput, ModelUnavailable, ThinkbackError
+from thinkback.evaluate.bench import BenchSettings, bench
+from thinkback.evaluate.datasets import Corpus, Dataset, Document, Question, TrecRun
+from thinkback.evaluate.datasets.own import read_own
+from thinkback.evaluate.metrics import metric
+from thinkback.evaluate.replay import Replay
+from thinkback.evaluate.systems import FusedRuns, OwnStore, Recipes, weights_of, with_all_links
+from thinkback.search.fusion import Convex, Rrf
+from thinkback.search.recipes.named import named
+from thinkback.testing import ToyEmbedder
 
 MAY = to_us("2024-05-08")
 
@@ -85,7 +85,7 @@ def test_no_recipe_is_refused():
 @pytest.mark.parametrize("at", ["query", "passages"])
 def test_a_benchmark_raises_where_a_memory_would_warn(at):
     systems = Recipes([named("default")], Failing(at))
-    with pytest.raises(RecollectError, match="the model is gone"):
+    with pytest.raises(ThinkbackError, match="the model is gone"):
         bench(DATASET, systems.contenders(), systems.open)
 
 
@@ -192,7 +192,7 @@ class TestOwn:
         assert len(systems.cases(dataset, named("keyword"))) == 1
 
     def test_nothing_judged_is_said_with_the_remedy(self, memory):
-        with pytest.raises(DatasetError, match=r"nothing has been judged yet.*recollect judge record"):
+        with pytest.raises(DatasetError, match=r"nothing has been judged yet.*thinkback judge record"):
             read_own(memory.store)
 
     def test_the_identity_follows_the_store(self, memory):

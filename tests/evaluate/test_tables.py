@@ -6,10 +6,10 @@ import pytest
 from evaluate_toys import DATASET, Toy
 from rich.console import Console
 
-from recollect.evaluate.bench import BenchSettings, Contender, bench
-from recollect.evaluate.rankings import Ranking
-from recollect.evaluate.regress import regress
-from recollect.evaluate.tables import bench_data, bench_tables, counted, regression_data, regression_tables, verdict
+from thinkback.evaluate.bench import BenchSettings, Contender, bench
+from thinkback.evaluate.rankings import Ranking
+from thinkback.evaluate.regress import regress
+from thinkback.evaluate.tables import bench_data, bench_tables, counted, regression_data, regression_tables, verdict
 
 CONTENDERS = [Contender("nothing"), Contender("overlap", "f00d", "toy-embedder", {"legs.keyword": 0.5})]
 

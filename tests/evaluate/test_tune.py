@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 from gathered_toys import weighted_cases
 
-from recollect.cookbook import RECIPES
-from recollect.errors import InvalidInput
-from recollect.evaluate.knobs import Knob, apply, knobs_of, starts
-from recollect.evaluate.replay import Replay
-from recollect.evaluate.search import Effort, search
-from recollect.evaluate.tune import Comparison, TuneSettings, folds_of, splits_by_corpus, tune, write_recipe
-from recollect.recipe_files import load
-from recollect.recipes import Recipe
+from thinkback.errors import InvalidInput
+from thinkback.evaluate.knobs import Knob, apply, knobs_of, starts
+from thinkback.evaluate.optimise import Effort, search
+from thinkback.evaluate.replay import Replay
+from thinkback.evaluate.tune import Comparison, TuneSettings, folds_of, splits_by_corpus, tune, write_recipe
+from thinkback.search.recipes.model import Recipe
+from thinkback.search.recipes.named import RECIPES
+from thinkback.search.recipes.toml import load
 
 BASE = Recipe(name="even", legs=tuple(RECIPES["memini"].with_(legs={"keyword": {"weight": 0.5}}).legs)).with_(
     legs={"keyword": {"weight": 0.5}, "vector": {"weight": 0.5}}

@@ -8,8 +8,8 @@ import apsw
 import numpy as np
 import pytest
 
-from recollect.evaluate.vectors import BATCH, CachedEmbedder, VectorCache
-from recollect.testing import ToyEmbedder
+from thinkback.evaluate.vectors import BATCH, CachedEmbedder, VectorCache
+from thinkback.testing import ToyEmbedder
 
 
 class Counting:
@@ -179,8 +179,8 @@ def test_threads_share_one_cache(path):
 WRITER = """
 import sys
 from pathlib import Path
-from recollect.evaluate.vectors import CachedEmbedder, VectorCache
-from recollect.testing import ToyEmbedder
+from thinkback.evaluate.vectors import CachedEmbedder, VectorCache
+from thinkback.testing import ToyEmbedder
 with VectorCache(Path(sys.argv[1])) as cache:
     embedder = CachedEmbedder(ToyEmbedder(8), cache)
     for start in range(0, 400, 20):

@@ -10,20 +10,20 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-import recollect
-from recollect.apps import wire
-from recollect.clock import DAY
-from recollect.errors import InvalidInput
-from recollect.interop.jsonl import BATCH, export_lines, import_lines
-from recollect.interop.lines import memory_line
-from recollect.testing import FixedClock, ToyEmbedder
+import thinkback
+from thinkback.apps import wire
+from thinkback.clock import DAY
+from thinkback.errors import InvalidInput
+from thinkback.interop.jsonl import BATCH, export_lines, import_lines
+from thinkback.interop.jsonl_lines import memory_line
+from thinkback.testing import FixedClock, ToyEmbedder
 
 START = "2026-05-08T12:00:00Z"
 
 
 @contextmanager
 def opened(embedder=None, start=START):
-    with recollect.open(":memory:", embedder=embedder, reranker=None, clock=FixedClock(start)) as memory:
+    with thinkback.open(":memory:", embedder=embedder, reranker=None, clock=FixedClock(start)) as memory:
         yield memory
 
 
@@ -117,8 +117,8 @@ def test_what_the_store_has_it_keeps():
 def test_a_file_is_of_one_moment_whoever_writes_meanwhile(tmp_path):
     """Another process links a memory of its own, and forgets one, while the file is being written."""
     with (
-        recollect.open(tmp_path / "m.db", embedder=None, reranker=None) as one,
-        recollect.open(tmp_path / "m.db", embedder=None, reranker=None) as other,
+        thinkback.open(tmp_path / "m.db", embedder=None, reranker=None) as one,
+        thinkback.open(tmp_path / "m.db", embedder=None, reranker=None) as other,
         opened() as two,
     ):
         a, b, c = (one.remember(text).id for text in "abc")
@@ -140,8 +140,8 @@ def test_every_vector_in_a_file_is_that_of_its_text(tmp_path, meanwhile):
     """What another process writes or embeds anew, while the file is being written, is not in it."""
     path, toy = tmp_path / "m.db", ToyEmbedder(32)
     with (
-        recollect.open(path, embedder=toy, reranker=None) as one,
-        recollect.open(path, embedder=toy if meanwhile == "update" else ToyEmbedder(16), reranker=None) as other,
+        thinkback.open(path, embedder=toy, reranker=None) as one,
+        thinkback.open(path, embedder=toy if meanwhile == "update" else ToyEmbedder(16), reranker=None) as other,
         opened(toy) as two,
     ):
         one.remember_many([f"note number {n}" for n in range(BATCH + 3)])
@@ -286,7 +286,7 @@ def test_vectors_of_another_model_are_left_out_and_that_is_said():
         assert report.memories == 2
         (warning,) = report.warnings
         assert "toy-words-128" in warning
-        assert "recollect embed --missing" in warning
+        assert "thinkback embed --missing" in warning
         assert two.embed_missing() == 4  # two memories and two retired versions, which `known_at` searches
 
 
@@ -347,7 +347,7 @@ BAD = {
     "unknown field": '{"text": "x", "author": "me"}',
     "unknown kind": '{"text": "x", "kind": "nonsense"}',
     "a weight beyond all numbers": '{"type": "link", "from_id": "a", "to_id": "b", "weight": 1' + "0" * 400 + "}",
-    "settings that are no texts": '{"type": "header", "recollect": 1, "settings": {"tidy.decayed_until": 5}}',
+    "settings that are no texts": '{"type": "header", "thinkback": 1, "settings": {"tidy.decayed_until": 5}}',
     "unknown priority": '{"text": "x", "priority": "P9"}',
     "unknown type": '{"type": "memroy", "text": "x"}',
     "type is a list": '{"type": [], "text": "x"}',
@@ -368,7 +368,7 @@ BAD = {
     "grade is true": '{"type": "judgement", "query": "q", "memory_id": "a", "grade": true, "judged_at": "2026-01-01"}',
     "retired without a past": '{"text": "x", "retired_at": "2026-01-01"}',
     "vector without header": '{"text": "x", "vector": "AACAPwAAAAA="}',
-    "newer format": '{"type": "header", "recollect": 99}',
+    "newer format": '{"type": "header", "thinkback": 99}',
 }
 
 
@@ -412,7 +412,7 @@ def test_a_bad_line_is_named_wherever_it_stands_in_a_batch():
 
 
 def test_vectors_that_are_none_are_refused():
-    header = '{"type":"header","recollect":1,"embedding":{"fingerprint":"f","dimensions":2}}'
+    header = '{"type":"header","thinkback":1,"embedding":{"fingerprint":"f","dimensions":2}}'
     for vector in (
         "!!",
         "AAAA",
@@ -441,7 +441,7 @@ def test_memory_stays_bounded_however_long_the_file():
 
     def peak(count):
         lines = (json.dumps({"text": f"memory {number} " + "x" * 1000}) for number in range(count))
-        with recollect.open(path.format(count), embedder=None, reranker=None) as memory:
+        with thinkback.open(path.format(count), embedder=None, reranker=None) as memory:
             tracemalloc.start()
             import_lines(memory, lines)
             _, most = tracemalloc.get_traced_memory()

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from lifecycle_fixtures import START
 
-from recollect.clock import DAY
-from recollect.memory import Memory
-from recollect.stores.sqlite import SqliteStore
-from recollect.testing import FixedClock, ToyEmbedder
+from thinkback.clock import DAY
+from thinkback.memory import Memory
+from thinkback.stores.sqlite import SqliteStore
+from thinkback.testing import FixedClock, ToyEmbedder
 
 COUNT = 400
 WORDS = [f"{a}{b}{c}" for a in "bdfgk" for b in "aeiou" for c in ("lor", "min", "ten")]

@@ -8,10 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from lifecycle_fixtures import living
 
-from recollect.clock import DAY, HOUR, WEEK
-from recollect.errors import InvalidInput
-from recollect.interop.jsonl import export_lines, import_lines
-from recollect.lifecycle.confidence import FLOOR, IMPORTED, START, counted, current, decayed, grown, weeks_lost
+from thinkback.clock import DAY, HOUR, WEEK
+from thinkback.errors import InvalidInput
+from thinkback.interop.jsonl import export_lines, import_lines
+from thinkback.lifecycle.confidence import FLOOR, IMPORTED, START, counted, current, decayed, grown, weeks_lost
 
 
 def test_it_starts_at_forty_and_imports_at_twenty_five() -> None:

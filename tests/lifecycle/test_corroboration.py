@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 from lifecycle_fixtures import living
 
-from recollect.clock import DAY, HOUR
-from recollect.errors import InvalidInput, NotFound
-from recollect.lifecycle.corroboration import MOST_AT_ONCE
-from recollect.lifecycle.sameness import NEAR, Saying, repetitions
-from recollect.model import Vector
+from thinkback.clock import DAY, HOUR
+from thinkback.errors import InvalidInput, NotFound
+from thinkback.lifecycle.corroboration import MOST_AT_ONCE
+from thinkback.lifecycle.repetition import NEAR, Saying, repetitions
+from thinkback.model import Vector
 
 
 @pytest.mark.parametrize(

@@ -11,13 +11,13 @@ import numpy as np
 import pytest
 from lifecycle_fixtures import START
 
-from recollect.clock import DAY, HOUR, WEEK
-from recollect.embedding import Embedding
-from recollect.errors import NotFound, RecollectError
-from recollect.memory import Memory
-from recollect.model import Draft, Vector
-from recollect.stores.sqlite import SqliteStore
-from recollect.testing import FixedClock, ToyEmbedder
+from thinkback.clock import DAY, HOUR, WEEK
+from thinkback.errors import NotFound, ThinkbackError
+from thinkback.lifecycle.embed import Embedding
+from thinkback.memory import Memory
+from thinkback.model import Draft, Vector
+from thinkback.stores.sqlite import SqliteStore
+from thinkback.testing import FixedClock, ToyEmbedder
 
 NOW = FixedClock(START)() + 13 * DAY
 KEY = "sk-ant-api03-abcdefghijklmnopqrstuvwxyz0123456789ABCDEFGH"
@@ -119,7 +119,7 @@ def opened(path: Path, clock: FixedClock) -> Iterator[Memory]:
 
 
 @pytest.mark.parametrize(("verb", "other"), [(verb, other) for verb, others in MEANWHILE.items() for other in others])
-@pytest.mark.filterwarnings("ignore::recollect.memory.RecollectWarning")
+@pytest.mark.filterwarnings("ignore::thinkback.memory.ThinkbackWarning")
 def test_it_comes_to_one_after_the_other(lived_in: Path, tmp_path: Path, verb: str, other: str) -> None:
     orders = ((verb, other), (other, verb))
     in_order = [_outcome(lived_in, tmp_path / f"order{n}.db", order) for n, order in enumerate(orders)]
@@ -203,7 +203,7 @@ def _outcome(lived_in: Path, path: Path, verbs: tuple[str, str], steps: Steps | 
     def do(verb: str, memory: Memory) -> None:
         try:
             VERBS[verb](memory)
-        except RecollectError as error:
+        except ThinkbackError as error:
             failed[verb] = type(error)
 
     with (

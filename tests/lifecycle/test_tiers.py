@@ -5,11 +5,11 @@ from pathlib import Path
 import pytest
 from lifecycle_fixtures import living
 
-from recollect.clock import DAY, HOUR
-from recollect.errors import InvalidInput
-from recollect.interop.jsonl import export_lines, import_lines
-from recollect.lifecycle.tiers import risen, slid
-from recollect.model import TIERS, Record
+from thinkback.clock import DAY, HOUR
+from thinkback.errors import InvalidInput
+from thinkback.interop.jsonl import export_lines, import_lines
+from thinkback.lifecycle.tiers import risen, slid
+from thinkback.model import TIERS, Record
 
 
 @pytest.mark.parametrize(

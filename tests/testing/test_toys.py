@@ -7,9 +7,9 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-import recollect.testing
-from recollect.clock import DAY, to_us
-from recollect.testing import FixedClock, ToyEmbedder
+import thinkback.testing
+from thinkback.clock import DAY, to_us
+from thinkback.testing import FixedClock, ToyEmbedder
 
 
 def test_texts_that_share_words_are_near() -> None:
@@ -39,7 +39,7 @@ def test_the_fingerprint_names_the_space() -> None:
 
 
 def test_another_process_makes_the_same_vectors() -> None:
-    script = "from recollect.testing import ToyEmbedder; print(ToyEmbedder().embed_query('grey cats').tobytes().hex())"
+    script = "from thinkback.testing import ToyEmbedder; print(ToyEmbedder().embed_query('grey cats').tobytes().hex())"
     printed = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout
     assert printed.strip() == ToyEmbedder().embed_query("grey cats").tobytes().hex()
 
@@ -51,10 +51,10 @@ def test_the_clock_stands_still_until_told() -> None:
 
 
 def test_the_toys_need_no_pytest() -> None:
-    script = "import sys, recollect.testing; assert 'pytest' not in sys.modules"
+    script = "import sys, thinkback.testing; assert 'pytest' not in sys.modules"
     subprocess.run([sys.executable, "-c", script], check=True)
 
 
 def test_public_names() -> None:
-    assert recollect.testing.__all__ == ["FixedClock", "StoreContract", "ToyEmbedder"]
-    assert all(hasattr(recollect.testing, name) for name in recollect.testing.__all__)
+    assert thinkback.testing.__all__ == ["FixedClock", "StoreContract", "ToyEmbedder"]
+    assert all(hasattr(thinkback.testing, name) for name in thinkback.testing.__all__)

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from recollect.apps.cli import main
+from thinkback.apps.cli import main
 
 
 @dataclass(frozen=True)
@@ -65,11 +65,11 @@ class Cli:
 
 @pytest.fixture
 def cli(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Cli:
-    for name in [name for name in os.environ if name.startswith("RECOLLECT_")]:
+    for name in [name for name in os.environ if name.startswith("THINKBACK_")]:
         monkeypatch.delenv(name)
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
-    monkeypatch.setenv("RECOLLECT_STORE", str(tmp_path / "memory.db"))
-    monkeypatch.setenv("RECOLLECT_EMBEDDER", "none")
+    monkeypatch.setenv("THINKBACK_STORE", str(tmp_path / "memory.db"))
+    monkeypatch.setenv("THINKBACK_EMBEDDER", "none")
     monkeypatch.chdir(tmp_path)
     return Cli(tmp_path / "memory.db", capsys, monkeypatch)

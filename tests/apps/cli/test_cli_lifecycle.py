@@ -7,11 +7,11 @@ import re
 import numpy as np
 import pytest
 
-import recollect
-from recollect.model import Draft
-from recollect.stores.base import EmbeddingSpace
-from recollect.stores.sqlite import SqliteStore
-from recollect.testing import FixedClock, ToyEmbedder
+import thinkback
+from thinkback.model import Draft
+from thinkback.stores.base import EmbeddingSpace
+from thinkback.stores.sqlite import SqliteStore
+from thinkback.testing import FixedClock, ToyEmbedder
 
 MOMENT = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z"
 THINGS = ("sofa", "fish", "birds", "garden")
@@ -20,7 +20,7 @@ TOKEN = "ghp_" + "aB3dE6gH9jK2mN5pQ8sT1vW4yZ7cF0hJaB3d"
 
 def fill(cli):
     """A store with one theme, made in the past."""
-    with recollect.open(cli.store, embedder=ToyEmbedder(), reranker=None, clock=FixedClock("2020-01-01")) as memory:
+    with thinkback.open(cli.store, embedder=ToyEmbedder(), reranker=None, clock=FixedClock("2020-01-01")) as memory:
         for number, thing in enumerate(THINGS):
             memory.remember(f"the small grey cat Oscar likes his {thing}", id=f"m{number}")
         memory.remember("call the plumber tomorrow", id="old", tier="working")
@@ -97,9 +97,9 @@ def test_a_reflection_written_by_hand_keeps_nobody_from_reflecting(cli, members)
 def test_reflect_says_when_memories_have_no_vector(cli):
     cli.remember("Oscar is a grey cat")
     ran = cli.ok("reflect", "--json")
-    assert "1 memory without a vector can be in no theme; embed with: recollect embed --missing" in ran.err
+    assert "1 memory without a vector can be in no theme; embed with: thinkback embed --missing" in ran.err
     assert len(ran.json["warnings"]) == 1
-    assert "recollect embed --missing" in cli.ok("reflect", "--dry-run").err
+    assert "thinkback embed --missing" in cli.ok("reflect", "--dry-run").err
 
 
 def test_tidy_tells_then_does_then_undoes(cli):
@@ -119,16 +119,16 @@ def test_tidy_tells_then_does_then_undoes(cli):
 
 
 def test_tidy_tells_where_all_it_did_can_be_seen(cli):
-    with recollect.open(cli.store, embedder=None, reranker=None, clock=FixedClock("2020-01-01")) as memory:
+    with thinkback.open(cli.store, embedder=None, reranker=None, clock=FixedClock("2020-01-01")) as memory:
         memory.remember_many([f"note number {number}" for number in range(60)])
     told = cli.ok("tidy", "--dry-run").out
     assert "and 10 more; --json lists all" in told
     assert "60 to do" in told
     done = cli.ok("tidy", "--apply").out
     batch = cli.ok("undo", "--list", "--json").lines[0]["batch"]
-    assert f"and 10 more; recollect undo {batch} --list shows all" in done
+    assert f"and 10 more; thinkback undo {batch} --list shows all" in done
     assert cli.ok("undo", batch, "--list").out.count(" decay ") == 60
-    assert f"and 10 more; recollect undo {batch} --list shows all" in cli.ok("undo").out
+    assert f"and 10 more; thinkback undo {batch} --list shows all" in cli.ok("undo").out
 
 
 def test_tidying_both_dry_and_wet_is_refused(cli):
@@ -257,7 +257,7 @@ def test_audit_finds_and_redacts_secrets(cli):
 
 
 def test_audit_lists_every_concern_and_says_how_much_is_left_out(cli):
-    with recollect.open(cli.store, embedder=None, reranker=None, clock=FixedClock("2020-01-01")) as memory:
+    with thinkback.open(cli.store, embedder=None, reranker=None, clock=FixedClock("2020-01-01")) as memory:
         memory.remember_many({"id": f"s{n:02}", "text": f"token {n}: ghp_{n:036}"} for n in range(70))
         memory.remember_many(
             [{"id": "old", "text": "Oscar is a grey cat"}, {"id": "new", "text": "oscar is a grey cat!"}]
@@ -308,7 +308,7 @@ def test_a_receipt_names_the_reflection_that_still_names_the_forgotten(cli):
     ran = cli("forget", "o1", "--verify", "--json")
     assert (ran.code, ran.json["verified"], ran.json["named_by"]) == (1, False, ["mine"])
     assert "the reflection mine, written by hand, still names what was forgotten" in ran.err
-    assert "`recollect forget mine`" in ran.err
+    assert "`thinkback forget mine`" in ran.err
 
 
 def test_a_receipt_that_proves_nothing_exits_with_1(cli):

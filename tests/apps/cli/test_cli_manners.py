@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 import typer.main
 
-import recollect
-from recollect.apps.cli import OPTIONAL_COMMANDS, build
-from recollect.apps.cli.output import plain, shown, size
-from recollect.errors import ModelUnavailable
+import thinkback
+from thinkback.apps.cli import OPTIONAL_COMMANDS, build
+from thinkback.apps.cli.output import plain, shown, size
+from thinkback.errors import ModelUnavailable
 
 
 def own_commands():
@@ -47,9 +47,9 @@ def test_store_wins_over_the_environment(cli, tmp_path):
 
 
 def test_without_any_store_named_the_data_folder_has_one(cli, monkeypatch, tmp_path):
-    monkeypatch.delenv("RECOLLECT_STORE")
+    monkeypatch.delenv("THINKBACK_STORE")
     cli.ok("remember", "at home")
-    assert (tmp_path / "data" / "recollect" / "memory.db").exists()
+    assert (tmp_path / "data" / "thinkback" / "memory.db").exists()
 
 
 # -- exit codes and streams --------------------------------------------------------------------------------------------------------
@@ -134,9 +134,9 @@ def test_what_a_file_has_wrong_exits_with_one(cli, tmp_path, monkeypatch):
         ran = cli(*args)
         assert (ran.code, ran.out) == (1, ""), (args, ran.err)
         assert ran.err.startswith("error: ") or "\nerror: " in ran.err
-    monkeypatch.setenv("RECOLLECT_RECIPE", "nope")
+    monkeypatch.setenv("THINKBACK_RECIPE", "nope")
     assert cli("recall", "cat").code == 1
-    monkeypatch.setenv("RECOLLECT_RECPIE", "default")
+    monkeypatch.setenv("THINKBACK_RECPIE", "default")
     assert cli("stats").code == 1
 
 
@@ -145,8 +145,8 @@ def test_a_misspelt_command_is_answered_with_the_nearest(cli):
 
 
 def test_help_and_version_succeed(cli):
-    assert "recollect COMMAND" in " ".join(cli.ok("--help").out.replace("[OPTIONS]", "").split())
-    assert cli.ok("--version").out == f"recollect {recollect.__version__}\n"
+    assert "thinkback COMMAND" in " ".join(cli.ok("--help").out.replace("[OPTIONS]", "").split())
+    assert cli.ok("--version").out == f"thinkback {thinkback.__version__}\n"
     assert "Examples" in cli.ok("recall", "--help").out
 
 
@@ -172,16 +172,16 @@ def test_reading_an_empty_file_leaves_it_empty(cli):
 
 
 def test_warnings_go_to_stderr_and_leave_the_result_alone(cli, monkeypatch):
-    monkeypatch.setenv("RECOLLECT_OFFLINE", "1")
+    monkeypatch.setenv("THINKBACK_OFFLINE", "1")
     monkeypatch.setenv("XDG_CACHE_HOME", str(cli.store.parent / "cache"))
     ran = cli("remember", "a grey cat", "--embedder", "default", "--json")
     assert ran.code == 0
     assert ran.json["embedded"] is False
     assert ran.err.startswith("warning: stored without vectors")
-    assert "recollect models pull e5-small-v2" in ran.err
+    assert "thinkback models pull e5-small-v2" in ran.err
     ran = cli("recall", "cat", "--embedder", "default", "--json")
     assert [hit["text"] for hit in ran.lines] == ["a grey cat"]
-    assert "recollect models pull e5-small-v2" in ran.err
+    assert "thinkback models pull e5-small-v2" in ran.err
 
 
 def test_the_engine_warns_in_python_too(tmp_path):
@@ -195,8 +195,8 @@ def test_the_engine_warns_in_python_too(tmp_path):
         embed_query = embed_passages
 
     with (
-        recollect.open(tmp_path / "m.db", embedder=Absent()) as memory,
-        pytest.warns(recollect.RecollectWarning, match="gone fishing"),
+        thinkback.open(tmp_path / "m.db", embedder=Absent()) as memory,
+        pytest.warns(thinkback.ThinkbackWarning, match="gone fishing"),
     ):
         memory.remember("still stored")
 
@@ -229,7 +229,7 @@ def test_values_as_people_read_them():
 
 
 def command(*args: str) -> list[str]:
-    return [sys.executable, "-m", "recollect.apps.cli", *args]
+    return [sys.executable, "-m", "thinkback.apps.cli", *args]
 
 
 def test_a_closed_pipe_is_no_traceback(cli):
@@ -297,7 +297,7 @@ def bad_file(cli, kind: str) -> Path:
 @pytest.mark.parametrize(
     ("kind", "said"),
     [
-        ("text", "is not a Recollect store"),
+        ("text", "is not a Thinkback store"),
         ("newer", "upgrade with"),
         ("foreign", "of another program"),
         ("scribbled", "damaged"),

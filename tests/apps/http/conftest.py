@@ -6,12 +6,12 @@ from pathlib import Path
 import pytest
 from starlette.testclient import TestClient
 
-from recollect.apps.http.app import Limits, Served, build
-from recollect.apps.http.tokens import Tokens
-from recollect.apps.opener import Opener
-from recollect.embedders import Embedder
-from recollect.settings import Settings
-from recollect.testing import FixedClock, ToyEmbedder
+from thinkback.apps.http.app import Limits, Served, build
+from thinkback.apps.http.tokens import Tokens
+from thinkback.apps.opener import Opener
+from thinkback.models.embedders import Embedder
+from thinkback.settings import Settings
+from thinkback.testing import FixedClock, ToyEmbedder
 
 from serving import BASE, UNHURRIED, Seconds, Site, Starter  # isort: skip
 

@@ -8,15 +8,15 @@ from pathlib import Path
 import pytest
 from starlette.testclient import TestClient
 
-from recollect.apps.http.app import Limits
-from recollect.apps.http.body import IMPORT_LIMIT, JSON_LIMIT
-from recollect.apps.http.guard import Hosts
-from recollect.apps.http.rates import Rates
-from recollect.apps.http.route import Route
-from recollect.apps.http.routes import ROUTES
-from recollect.apps.http.tokens import SCOPES, Tokens
-from recollect.clock import HOUR, SECOND
-from recollect.errors import InvalidInput, NotFound
+from thinkback.apps.http.app import Limits
+from thinkback.apps.http.body import IMPORT_LIMIT, JSON_LIMIT
+from thinkback.apps.http.guard import Hosts
+from thinkback.apps.http.rate_limit import Rates
+from thinkback.apps.http.route import Route
+from thinkback.apps.http.routes import ROUTES
+from thinkback.apps.http.tokens import SCOPES, Tokens
+from thinkback.clock import HOUR, SECOND
+from thinkback.errors import InvalidInput, NotFound
 
 from serving import BASE, Seconds, Site, Starter  # isort: skip
 
@@ -189,7 +189,7 @@ def test_an_import_is_streamed_and_bounded(client: TestClient, monkeypatch: pyte
     assert client.post("/v1/import", content=lines, headers=headers).json()["imported"]["memories"] == 3000
     declared = client.post("/v1/import", content=b"", headers={**headers, "content-length": str(IMPORT_LIMIT + 1)})
     assert declared.status_code == 413
-    monkeypatch.setattr("recollect.apps.http.body.IMPORT_LIMIT", 1000)
+    monkeypatch.setattr("thinkback.apps.http.body.IMPORT_LIMIT", 1000)
     streamed = client.post("/v1/import", content=iter([b"x" * 600, b"y" * 600]), headers=headers)
     assert streamed.status_code == 413
     assert client.get("/v1/count").json() == {"count": 3000}
@@ -285,7 +285,7 @@ def test_no_secret_reaches_the_log(site: Site, caplog: pytest.LogCaptureFixture)
     site.client.get(f"/?login={code}", headers={"Authorization": ""})
     site.client.post("/v1/recall", json={"query": "my password is hunter2"})
     site.client.get("/v1/tags?space=default", headers={"Authorization": "Bearer rcl_wrong"})
-    text = "\n".join(record.getMessage() for record in caplog.records if record.name.startswith("recollect"))
+    text = "\n".join(record.getMessage() for record in caplog.records if record.name.startswith("thinkback"))
     assert "POST recall 200" in text
     secrets = [code, "hunter2", "rcl_", site.client.headers["authorization"].split()[1]]
     assert not [secret for secret in secrets if secret in text]
@@ -373,7 +373,7 @@ def test_a_login_code_works_once(site: Site) -> None:
     cookie = entered.headers["set-cookie"]
     assert "HttpOnly" in cookie
     assert "SameSite=strict" in cookie
-    assert cookie.startswith("recollect-7077=")
+    assert cookie.startswith("thinkback-7077=")
     assert first.get("/v1/tags").status_code == 200
     assert second.get(f"/?login={code}").status_code == 401
 

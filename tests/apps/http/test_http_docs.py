@@ -5,7 +5,7 @@ import re
 import subprocess
 from pathlib import Path
 
-from recollect.apps.http.routes import ROUTES
+from thinkback.apps.http.routes import ROUTES
 
 from live_server import listening  # isort: skip
 from serving import Starter  # isort: skip
@@ -16,7 +16,7 @@ PAGE = Path(__file__).parents[3] / "docs" / "http.md"
 def test_the_commands_work(start: Starter, tmp_path: Path) -> None:
     blocks = re.findall(r"^```sh\n(.*?)^```$", PAGE.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
     with listening(start(enter=False).server.app) as url:
-        commands = "".join(block for block in blocks if "recollect serve" not in block)
+        commands = "".join(block for block in blocks if "thinkback serve" not in block)
         script = "shopt -s expand_aliases\nset -e\n" + commands.replace("http://127.0.0.1:7077", url)
         environment = {**os.environ, "STORE_FOLDER": str(tmp_path)}
         ran = subprocess.run(["bash", "-c", script], capture_output=True, text=True, env=environment, timeout=60)

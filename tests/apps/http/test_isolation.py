@@ -10,13 +10,13 @@ from urllib.parse import quote
 import pytest
 from starlette.testclient import TestClient
 
-from recollect.apps.http.app import Limits, Served, build
-from recollect.apps.http.routes import ROUTES
-from recollect.apps.http.tokens import SCOPES, Tokens
-from recollect.apps.mcp.tools import TOOLS
-from recollect.apps.opener import Opener
-from recollect.settings import Settings
-from recollect.testing import FixedClock, ToyEmbedder
+from thinkback.apps.http.app import Limits, Served, build
+from thinkback.apps.http.routes import ROUTES
+from thinkback.apps.http.tokens import SCOPES, Tokens
+from thinkback.apps.mcp.tools import TOOLS
+from thinkback.apps.opener import Opener
+from thinkback.settings import Settings
+from thinkback.testing import FixedClock, ToyEmbedder
 
 SPACES = [f"tenant-{number:02}" for number in range(50)]
 HEADERS = {"Accept": "application/json, text/event-stream", "MCP-Protocol-Version": "2025-06-18"}
@@ -205,8 +205,8 @@ def test_no_tool_reaches_another_space(town: Town) -> None:
 def test_no_resource_or_prompt_reaches_another_space(town: Town) -> None:
     for me, other in town.pairs():
         asked = (
-            ("resources/read", {"uri": f"recollect://memory/{other.ids[0]}"}),
-            ("resources/read", {"uri": "recollect://stats"}),
+            ("resources/read", {"uri": f"thinkback://memory/{other.ids[0]}"}),
+            ("resources/read", {"uri": "thinkback://stats"}),
             ("prompts/get", {"name": "brief", "arguments": {"topic": "zebra"}}),
         )
         for method, params in asked:

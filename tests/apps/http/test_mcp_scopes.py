@@ -5,16 +5,16 @@ from typing import Any
 
 import pytest
 
-from recollect.apps.http.tokens import SCOPES
-from recollect.apps.mcp.tools import TOOLS
+from thinkback.apps.http.tokens import SCOPES
+from thinkback.apps.mcp.tools import TOOLS
 
 from serving import Site  # isort: skip
 
 HEADERS = {"Accept": "application/json, text/event-stream", "MCP-Protocol-Version": "2025-06-18"}
 SECRET = "the zebra keeps a secret"
 READS: dict[str, tuple[str, dict[str, Any]]] = {
-    "memory": ("resources/read", {"uri": "recollect://memory/one"}),
-    "stats": ("resources/read", {"uri": "recollect://stats"}),
+    "memory": ("resources/read", {"uri": "thinkback://memory/one"}),
+    "stats": ("resources/read", {"uri": "thinkback://stats"}),
     "brief": ("prompts/get", {"name": "brief", "arguments": {}}),
     "brief-topic": ("prompts/get", {"name": "brief", "arguments": {"topic": "zebra"}}),
 }

@@ -11,8 +11,8 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from starlette.testclient import TestClient
 
-from recollect.apps.http.openapi import document, documented
-from recollect.apps.http.routes import ROUTES
+from thinkback.apps.http.openapi import document, documented
+from thinkback.apps.http.routes import ROUTES
 
 from schema_values import ANYTHING, values  # isort: skip
 
@@ -90,11 +90,11 @@ def requests(draw: st.DrawFn, known: tuple[str, ...]) -> dict[str, Any]:
 @pytest.fixture(scope="module")
 def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[TestClient, tuple[str, ...]]]:
     """One server for all requests, with memories for them to find."""
-    from recollect.apps.http.app import Limits, Served, build
-    from recollect.apps.http.tokens import Tokens
-    from recollect.apps.opener import Opener
-    from recollect.settings import Settings
-    from recollect.testing import FixedClock, ToyEmbedder
+    from thinkback.apps.http.app import Limits, Served, build
+    from thinkback.apps.http.tokens import Tokens
+    from thinkback.apps.opener import Opener
+    from thinkback.settings import Settings
+    from thinkback.testing import FixedClock, ToyEmbedder
 
     folder: Path = tmp_path_factory.mktemp("fuzz")
     tokens, clock = Tokens(folder / "tokens.toml"), FixedClock("2026-05-08")

@@ -20,12 +20,12 @@ import httpx2
 import pytest
 from typer.testing import CliRunner
 
-from recollect.apps.cli import main
-from recollect.apps.http import server as serving_module
-from recollect.apps.http.cli import Bounds, Keeping, Listening, prepare, token_app
-from recollect.apps.http.tokens import Tokens
-from recollect.errors import InvalidInput, NotFound
-from recollect.settings import Settings
+from thinkback.apps.cli import main
+from thinkback.apps.http import server as serving_module
+from thinkback.apps.http.cli import Bounds, Keeping, Listening, prepare, token_app
+from thinkback.apps.http.tokens import Tokens
+from thinkback.errors import InvalidInput, NotFound
+from thinkback.settings import Settings
 
 from live_server import listening  # isort: skip
 from serving import Starter  # isort: skip
@@ -48,7 +48,7 @@ def test_on_loopback_the_first_token_is_made(tmp_path: Path, capsys: pytest.Capt
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.168.1.5", "memory.example"])
 def test_elsewhere_a_token_comes_first(tmp_path: Path, host: str) -> None:
-    with pytest.raises(InvalidInput, match="recollect token new"):
+    with pytest.raises(InvalidInput, match="thinkback token new"):
         prepared(tmp_path, Listening(host=host))
     assert not (tmp_path / "tokens.toml").exists()
     Tokens(tmp_path / "tokens.toml").add("a", ["read"], ["*"])
@@ -73,7 +73,7 @@ def test_a_port_that_is_taken_is_named() -> None:
 
 
 def test_only_mcp(tmp_path: Path) -> None:
-    """`recollect mcp --http` serves /mcp and health, and with --read-only nothing that writes."""
+    """`thinkback mcp --http` serves /mcp and health, and with --read-only nothing that writes."""
     from mcp.types import LATEST_PROTOCOL_VERSION
     from starlette.testclient import TestClient
 
@@ -118,13 +118,13 @@ def test_tokens_on_the_command_line(tmp_path: Path) -> None:
 
 @contextmanager
 def serving(folder: Path, *options: str, level: str = "warning") -> Iterator[tuple[subprocess.Popen[str], str, str]]:
-    """`recollect serve` on a port of its own, from its first line on: the process, its address and that line."""
-    command = [sys.executable, "-m", "recollect.apps.cli", "serve", "--port", "0", "--embedder", "none"]
+    """`thinkback serve` on a port of its own, from its first line on: the process, its address and that line."""
+    command = [sys.executable, "-m", "thinkback.apps.cli", "serve", "--port", "0", "--embedder", "none"]
     process = subprocess.Popen(
         [*command, "--store", str(folder / "memory.db"), *options],
         stderr=subprocess.PIPE,
         text=True,
-        env={**os.environ, "RECOLLECT_LOG_LEVEL": level},
+        env={**os.environ, "THINKBACK_LOG_LEVEL": level},
     )
     try:
         line = until(process, "serving on ")
@@ -157,8 +157,8 @@ def test_requests_are_logged_when_asked_for(tmp_path: Path) -> None:
             f"{url}/v1/recall", json={"query": "my secret"}, headers={"Authorization": f"Bearer {token}"}, timeout=60
         )
         live, recall = until(process, "GET live"), until(process, "POST recall")
-        assert re.fullmatch(r"\S+ \S+ INFO recollect.http GET live 200 [\d.]+ ms token=-\n", live)
-        assert re.fullmatch(r"\S+ \S+ INFO recollect.http POST recall 200 [\d.]+ ms token=owner\n", recall)
+        assert re.fullmatch(r"\S+ \S+ INFO thinkback.http GET live 200 [\d.]+ ms token=-\n", live)
+        assert re.fullmatch(r"\S+ \S+ INFO thinkback.http POST recall 200 [\d.]+ ms token=owner\n", recall)
         assert "Traceback" not in stopped(process)
 
 
@@ -206,7 +206,7 @@ def test_a_port_that_is_none_is_wrong_usage(
 
 
 def refused(folder: Path, capsys: pytest.CaptureFixture[str], cert: Path, key: Path) -> str:
-    """What `recollect serve` says to a certificate it cannot use."""
+    """What `thinkback serve` says to a certificate it cannot use."""
     with pytest.raises(SystemExit) as ended:
         main(["serve", "--store", str(folder / "memory.db"), "--tls-cert", str(cert), "--tls-key", str(key)])
     said = capsys.readouterr().err
@@ -269,7 +269,7 @@ def test_a_connection_that_sends_no_request_is_closed(start: Starter, monkeypatc
 
 
 def test_a_body_that_does_not_come_is_not_waited_for(start: Starter, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("recollect.apps.http.body.JSON_SECONDS", 0.05)
+    monkeypatch.setattr("thinkback.apps.http.body.JSON_SECONDS", 0.05)
     site = start(enter=False)
     token = site.client.headers["authorization"]
     with listening(site.server.app) as url, connect(url) as connection:

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from recollect.apps.http.spaces import Spaces
-from recollect.apps.opener import Opener
-from recollect.errors import InvalidInput, NotFound
-from recollect.memory import Memory
-from recollect.settings import Settings
+from thinkback.apps.http.spaces import Spaces
+from thinkback.apps.opener import Opener
+from thinkback.errors import InvalidInput, NotFound
+from thinkback.memory import Memory
+from thinkback.settings import Settings
 
 
 class Counted:

@@ -6,10 +6,10 @@ from typing import Any
 from opentelemetry.context import Context
 from opentelemetry.trace import INVALID_SPAN_CONTEXT, Span, get_current_span
 
-from recollect.apps.http.spans import Spans
-from recollect.apps.opener import Opener
-from recollect.settings import Settings
-from recollect.testing import ToyEmbedder
+from thinkback.apps.http.spans import Spans
+from thinkback.apps.opener import Opener
+from thinkback.settings import Settings
+from thinkback.testing import ToyEmbedder
 
 
 @dataclass(eq=False)
@@ -64,16 +64,16 @@ def test_a_search_becomes_spans(tmp_path: Any) -> None:
         memory.remember("Oscar keeps a secret")
         found = memory.recall("the secret of Oscar", recipe="memini")
     spans = {span.name: span for span in recorder.spans}
-    whole, retrieve = spans["recollect.recall"], spans["recollect.retrieve"]
+    whole, retrieve = spans["thinkback.recall"], spans["thinkback.retrieve"]
     assert whole.parent is None
-    assert whole.attributes == {"recollect.recipe": "memini", "recollect.hits": 1, "recollect.warnings": 0}
+    assert whole.attributes == {"thinkback.recipe": "memini", "thinkback.hits": 1, "thinkback.warnings": 0}
     assert retrieve.parent is whole
     for leg in ("keyword", "vector"):
-        span = spans[f"recollect.leg.{leg}"]
+        span = spans[f"thinkback.leg.{leg}"]
         assert span.parent is retrieve
-        assert span.attributes == {"recollect.found": 1, "recollect.skipped": ""}
+        assert span.attributes == {"thinkback.found": 1, "thinkback.skipped": ""}
         assert span.ended - span.start == 1000 * next(t.us for t in found.trace.timings if t.step == f"leg:{leg}")
     steps = [t for t in found.trace.timings if not t.step.startswith("leg:")]
     assert whole.ended - whole.start == 1000 * sum(step.us for step in steps)
-    assert spans["recollect.rank"].start == spans["recollect.retrieve"].ended
+    assert spans["thinkback.rank"].start == spans["thinkback.retrieve"].ended
     assert "secret" not in str([(span.name, span.attributes) for span in recorder.spans])

@@ -6,7 +6,7 @@ from importlib import resources
 
 import pytest
 
-STATIC = resources.files("recollect.apps").joinpath("inspector", "static")
+STATIC = resources.files("thinkback.apps").joinpath("inspector", "static")
 FILES = {file.name: file.read_text(encoding="utf-8") for file in STATIC.iterdir()}
 MODULES = sorted(name for name in FILES if name.endswith(".js"))
 

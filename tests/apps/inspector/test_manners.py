@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from inspecting import CHROMIUM, Inspected, Opening, Watched, serving
 
-from recollect.memory import Memory
+from thinkback.memory import Memory
 
 pytestmark = [pytest.mark.browser, pytest.mark.skipif(CHROMIUM is None, reason="no Chromium found")]
 pytest.importorskip("playwright", reason="playwright is not installed")
@@ -245,7 +245,7 @@ class TestTrouble:
         inspected.post("/v1/forget", ids=[one["id"] for one in inspected.get("/v1/memories")["memories"]])
         page = opened()
         expect(page.locator(".empty")).to_contain_text("This memory is empty")
-        expect(page.locator(".empty pre")).to_contain_text("recollect remember")
+        expect(page.locator(".empty pre")).to_contain_text("thinkback remember")
 
 
 class TestWarnings:

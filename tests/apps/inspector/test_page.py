@@ -18,7 +18,7 @@ def ids(page: Page, within: str = "main .cards") -> list[str]:
 
 def ask(page: Page, question: str) -> None:
     page.locator("#q").press_sequentially(question)
-    expect(page).to_have_title(f"{question} · Search · Recollect")
+    expect(page).to_have_title(f"{question} · Search · Thinkback")
     expect(page.locator("main .cards:not(.stale) .card .bar").first).to_be_visible()
 
 

@@ -1,4 +1,4 @@
-"""Pictures for the docs, made by the page itself: RECOLLECT_SCREENSHOTS=docs/images pytest -m browser -k pictures."""
+"""Pictures for the docs, made by the page itself: THINKBACK_SCREENSHOTS=docs/images pytest -m browser -k pictures."""
 
 import os
 import struct
@@ -27,7 +27,7 @@ def take(page: Page, folder: Path, name: str, there: str) -> None:
 
 
 def test_pictures_of_every_view(opened: Opening, inspected: Inspected, tmp_path: Path) -> None:
-    folder = Path(os.environ.get("RECOLLECT_SCREENSHOTS", tmp_path)).absolute()
+    folder = Path(os.environ.get("THINKBACK_SCREENSHOTS", tmp_path)).absolute()
     folder.mkdir(parents=True, exist_ok=True)
     best = inspected.post("/v1/recall", query="what did Ines find out about the rye bread?")["hits"][0]["memory"]["id"]
     inspected.post("/v1/judgements", query="what did Ines find out about the rye bread?", id=best)

@@ -5,14 +5,14 @@ from pathlib import Path
 
 import pytest
 
-import recollect
-from recollect.memory import Memory
-from recollect.testing import FixedClock, ToyEmbedder
+import thinkback
+from thinkback.memory import Memory
+from thinkback.testing import FixedClock, ToyEmbedder
 
 
 @pytest.fixture
 def memory(tmp_path: Path) -> Iterator[Memory]:
-    with recollect.open(
+    with thinkback.open(
         tmp_path / "memory.db", embedder=ToyEmbedder(), reranker=None, clock=FixedClock("2026-05-08")
     ) as opened:
         yield opened

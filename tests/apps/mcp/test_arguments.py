@@ -10,12 +10,12 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from mcp import Client
 
-import recollect
-from recollect.apps.mcp.server import build, input_schema
-from recollect.apps.mcp.stdio import OneMemory
-from recollect.apps.mcp.tools import TOOLS
-from recollect.memory import Memory
-from recollect.testing import FixedClock, ToyEmbedder
+import thinkback
+from thinkback.apps.mcp.server import build, input_schema
+from thinkback.apps.mcp.stdio import OneMemory
+from thinkback.apps.mcp.tools import TOOLS
+from thinkback.memory import Memory
+from thinkback.testing import FixedClock, ToyEmbedder
 
 from schema_values import ANYTHING, values  # isort: skip
 
@@ -23,7 +23,7 @@ from schema_values import ANYTHING, values  # isort: skip
 @pytest.fixture(scope="module")
 def known(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Memory, list[str]]]:
     path = tmp_path_factory.mktemp("arguments") / "memory.db"
-    with recollect.open(path, embedder=ToyEmbedder(), reranker=None, clock=FixedClock("2026-05-08")) as memory:
+    with thinkback.open(path, embedder=ToyEmbedder(), reranker=None, clock=FixedClock("2026-05-08")) as memory:
         yield memory, [record.id for record in memory.remember_many([f"Oscar the cat, day {n}" for n in range(20)])]
 
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.apps.mcp.envelope import Quoted, quote, shown, visible
+from thinkback.apps.mcp.envelope import Quoted, quote, shown, visible
 
 from envelopes import read  # isort: skip
 

@@ -11,12 +11,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
-from recollect.apps.mcp.cli import app
-from recollect.apps.mcp.clients import CLIENTS, Place, client_named, entry, merged, snippet, write
-from recollect.errors import InvalidInput
-from recollect.settings import FILE
+from thinkback.apps.mcp.cli import app
+from thinkback.apps.mcp.clients import CLIENTS, Place, client_named, entry, merged, snippet, write
+from thinkback.errors import InvalidInput
+from thinkback.settings import FILE
 
-COMMAND = ["/opt/venv/bin/recollect", "mcp", "--read-only"]
+COMMAND = ["/opt/venv/bin/thinkback", "mcp", "--read-only"]
 JSON_CLIENTS = [client for client in CLIENTS.values() if client.form == "json"]
 CODEX = CLIENTS["codex"]
 
@@ -47,10 +47,10 @@ def test_where_the_others_look() -> None:
 @pytest.mark.parametrize("client", CLIENTS.values(), ids=lambda client: client.name)
 def test_an_entry_into_an_empty_file_is_the_snippet(client: object) -> None:
     known = client_named(client.name)  # type: ignore[attr-defined]
-    text = merged(known, "", "recollect", COMMAND)
-    assert text == snippet(known, "recollect", COMMAND)
+    text = merged(known, "", "thinkback", COMMAND)
+    assert text == snippet(known, "thinkback", COMMAND)
     read = json.loads(text) if known.form == "json" else tomllib.loads(text)
-    assert read == {known.table: {"recollect": entry(known, COMMAND)}}
+    assert read == {known.table: {"thinkback": entry(known, COMMAND)}}
 
 
 JSON_VALUES = st.recursive(
@@ -65,15 +65,15 @@ JSON_VALUES = st.recursive(
 def test_what_was_there_stays_in_its_order(client: object, rest: dict[str, object], servers: dict[str, object]) -> None:
     known = client_named(client.name)  # type: ignore[attr-defined]
     before = {**rest, known.table: servers}
-    after = json.loads(merged(known, json.dumps(before), "recollect", COMMAND))
-    assert after == {**before, known.table: {**servers, "recollect": entry(known, COMMAND)}}
+    after = json.loads(merged(known, json.dumps(before), "thinkback", COMMAND))
+    assert after == {**before, known.table: {**servers, "thinkback": entry(known, COMMAND)}}
     assert list(after) == list(before)
 
 
 @pytest.mark.parametrize("text", ["{ // a comment\n}", "[]", "not json", '{"mcpServers": []}'])
 def test_a_file_that_cannot_be_read_is_left_alone(text: str) -> None:
     with pytest.raises(InvalidInput):
-        merged(CLIENTS["cursor"], text, "recollect", COMMAND)
+        merged(CLIENTS["cursor"], text, "thinkback", COMMAND)
 
 
 TOML = """# my settings
@@ -82,11 +82,11 @@ model = "o9"  # the best one
 [mcp_servers.other]
 command = "other"
 
-[mcp_servers.recollect]
-command = "/old/recollect"
+[mcp_servers.thinkback]
+command = "/old/thinkback"
 args = ["mcp"]
 
-[mcp_servers.recollect.env]
+[mcp_servers.thinkback.env]
 A = "1"
 
 [profiles.fast]
@@ -95,30 +95,30 @@ model = "o9-mini"
 
 
 def test_comments_survive_in_toml() -> None:
-    before = TOML.replace('[mcp_servers.recollect.env]\nA = "1"\n\n', "")
-    after = merged(CODEX, before, "recollect", COMMAND)
+    before = TOML.replace('[mcp_servers.thinkback.env]\nA = "1"\n\n', "")
+    after = merged(CODEX, before, "thinkback", COMMAND)
     assert "# my settings" in after
     assert 'model = "o9"  # the best one' in after
-    assert "/old/recollect" not in after
+    assert "/old/thinkback" not in after
     assert tomllib.loads(after) == {
         **tomllib.loads(before),
-        "mcp_servers": {"other": {"command": "other"}, "recollect": entry(CODEX, COMMAND)},
+        "mcp_servers": {"other": {"command": "other"}, "thinkback": entry(CODEX, COMMAND)},
     }
-    assert merged(CODEX, after, "recollect", COMMAND) == after
+    assert merged(CODEX, after, "thinkback", COMMAND) == after
 
 
 @pytest.mark.parametrize(
     "text",
     [
         TOML,  # the entry has a table of its own below it
-        'mcp_servers = { recollect = { command = "x" } }\n',
+        'mcp_servers = { thinkback = { command = "x" } }\n',
         "broken = [",
-        'text = """\n[mcp_servers.recollect]\ncommand = "not a table"\n"""\n',
+        'text = """\n[mcp_servers.thinkback]\ncommand = "not a table"\n"""\n',
     ],
 )
 def test_toml_that_cannot_be_changed_safely_is_left_alone(text: str) -> None:
     with pytest.raises(InvalidInput):
-        merged(CODEX, text, "recollect", COMMAND)
+        merged(CODEX, text, "thinkback", COMMAND)
 
 
 def test_a_copy_of_the_old_file_is_kept(tmp_path: Path) -> None:
@@ -134,7 +134,7 @@ def test_a_copy_of_the_old_file_is_kept(tmp_path: Path) -> None:
 
 @pytest.fixture
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    ours = [name for name in os.environ if name.startswith("RECOLLECT_")]
+    ours = [name for name in os.environ if name.startswith("THINKBACK_")]
     for name in ("APPDATA", "XDG_CONFIG_HOME", "CODEX_HOME", *ours):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("HOME", str(tmp_path))
@@ -145,7 +145,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_printing_changes_nothing(home: Path) -> None:
     ran = CliRunner().invoke(app, ["install", "cursor", "--store", "memory.db"])
     assert ran.exit_code == 0
-    told = json.loads(ran.stdout)["mcpServers"]["recollect"]
+    told = json.loads(ran.stdout)["mcpServers"]["thinkback"]
     assert told["args"][-3:] == ["mcp", "--store", str(home / "memory.db")]
     assert list(home.iterdir()) == []
 
@@ -154,7 +154,7 @@ def options(*arguments: str) -> list[str]:
     """What the client is told to start, behind `mcp`."""
     ran = CliRunner().invoke(app, ["install", "cursor", *arguments])
     assert ran.exit_code == 0, ran.output
-    args = json.loads(ran.stdout)["mcpServers"]["recollect"]["args"]
+    args = json.loads(ran.stdout)["mcpServers"]["thinkback"]["args"]
     return args[args.index("mcp") + 1 :]  # type: ignore[no-any-return]
 
 
@@ -164,8 +164,8 @@ def test_what_nobody_chose_is_left_to_the_server(home: Path) -> None:
 
 def test_the_memory_of_the_environment_is_written_out(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A client does not share the shell's variables, and would open another, empty store."""
-    monkeypatch.setenv("RECOLLECT_STORE", "notes/mine.db")
-    monkeypatch.setenv("RECOLLECT_EMBEDDER", "none")
+    monkeypatch.setenv("THINKBACK_STORE", "notes/mine.db")
+    monkeypatch.setenv("THINKBACK_EMBEDDER", "none")
     assert options() == ["--store", str(home / "notes" / "mine.db"), "--embedder", "none"]
     assert options("--store=other.db") == ["--store", str(home / "other.db"), "--embedder", "none"]
     assert options("--embedder=ollama:e5") == ["--store", str(home / "notes" / "mine.db"), "--embedder", "ollama:e5"]
@@ -179,7 +179,7 @@ def test_the_memory_of_the_folder_is_written_out(home: Path) -> None:
 
 
 def test_the_memory_of_the_user_file_is_written_out(home: Path) -> None:
-    file = home / ".config" / "recollect" / FILE
+    file = home / ".config" / "thinkback" / FILE
     file.parent.mkdir(parents=True)
     file.write_text('store = "/srv/memory.db"\n')
     assert options() == ["--store", "/srv/memory.db"]
@@ -187,17 +187,17 @@ def test_the_memory_of_the_user_file_is_written_out(home: Path) -> None:
 
 def test_options_may_stand_before_install(home: Path) -> None:
     ran = CliRunner().invoke(app, ["--store", "a b.db", "--embedder", "none", "--read-only", "install", "claude-code"])
-    args = json.loads(ran.stdout)["mcpServers"]["recollect"]["args"]
+    args = json.loads(ran.stdout)["mcpServers"]["thinkback"]["args"]
     assert args[args.index("mcp") + 1 :] == ["--store", str(home / "a b.db"), "--embedder", "none", "--read-only"]
     assert f"--store '{home / 'a b.db'}'" in ran.stderr, "the command to copy survives a space"
 
 
 def test_settings_the_client_will_not_see_are_named(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("RECOLLECT_API_KEY", "very-secret")
+    monkeypatch.setenv("THINKBACK_API_KEY", "very-secret")
     (home / FILE).write_text('recipe = "precise"\n')
     said = CliRunner().invoke(app, ["install", "cursor"]).stderr
-    assert "the client will not see recipe (from recollect.toml), api_key (from the environment)" in said
-    assert str(home / ".config" / "recollect" / FILE) in said
+    assert "the client will not see recipe (from thinkback.toml), api_key (from the environment)" in said
+    assert str(home / ".config" / "thinkback" / FILE) in said
     assert "very-secret" not in said
 
 

@@ -12,12 +12,12 @@ import pytest
 from mcp import Client, StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
 
-from recollect.apps.http.app import Limits, Served, build
-from recollect.apps.http.tokens import Tokens
-from recollect.apps.mcp.envelope import NOTICE, visible
-from recollect.apps.opener import Opener
-from recollect.settings import Settings
-from recollect.testing import ToyEmbedder
+from thinkback.apps.http.app import Limits, Served, build
+from thinkback.apps.http.tokens import Tokens
+from thinkback.apps.mcp.envelope import NOTICE, visible
+from thinkback.apps.opener import Opener
+from thinkback.settings import Settings
+from thinkback.testing import ToyEmbedder
 
 from hostile import HOSTILE  # isort: skip
 from live_server import listening  # isort: skip
@@ -28,7 +28,7 @@ Opened = Callable[[], Any]
 
 @asynccontextmanager
 async def over_stdio(folder: Path, mode: str) -> AsyncIterator[Client]:
-    arguments = ["-m", "recollect.apps.cli", "mcp", "--store", str(folder / "memory.db"), "--embedder", "none"]
+    arguments = ["-m", "thinkback.apps.cli", "mcp", "--store", str(folder / "memory.db"), "--embedder", "none"]
     async with Client(StdioServerParameters(command=sys.executable, args=arguments), mode=mode) as client:  # type: ignore[arg-type]
         yield client
 
@@ -80,7 +80,7 @@ def test_a_session_remembers_recalls_links_and_forgets(transport: Any, mode: str
         assert "| Caroline adopted a grey cat, Oscar" in found.content[0].text
         brief = await client.get_prompt("brief", {"topic": "the cat"})
         assert "| Caroline adopted a grey cat, Oscar" in brief.messages[0].content.text
-        one = await client.read_resource(f"recollect://memory/{ids[1]}")
+        one = await client.read_resource(f"thinkback://memory/{ids[1]}")
         assert "| Oscar fears the vacuum cleaner" in one.contents[0].text
         gone = await client.call_tool("forget", {"ids": ids})
         assert gone.structured_content["forgotten"] == ids

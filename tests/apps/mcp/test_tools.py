@@ -10,12 +10,12 @@ import pytest
 from mcp import Client
 from mcp.shared.exceptions import MCPError
 
-from recollect.apps.mcp.server import build
-from recollect.apps.mcp.stdio import EVERYTHING, READING, OneMemory
-from recollect.clock import DAY
-from recollect.memory import Memory
-from recollect.selection import tokens
-from recollect.stores.sqlite import SqliteStore
+from thinkback.apps.mcp.server import build
+from thinkback.apps.mcp.stdio import EVERYTHING, READING, OneMemory
+from thinkback.clock import DAY
+from thinkback.memory import Memory
+from thinkback.search.selection import tokens
+from thinkback.stores.sqlite import SqliteStore
 
 
 def session(memory: Memory, work: Callable[[Client], Awaitable[Any]], scopes: frozenset[str] = EVERYTHING) -> Any:
@@ -152,7 +152,7 @@ def test_link_forget_search_fetch(memory: Memory) -> None:
     assert results.structured_content["results"][0] == {
         "id": second,
         "title": "Rex is a dog",
-        "url": f"recollect://memory/{second}",
+        "url": f"thinkback://memory/{second}",
     }
     fetched = call(memory, "fetch", {"id": second}).structured_content
     assert (fetched["text"], fetched["metadata"]["date"]) == ("Rex is a dog", "2026-05-08")
@@ -238,20 +238,20 @@ def test_resources(memory: Memory) -> None:
     async def work(client: Client) -> Any:
         templates = await client.list_resource_templates()
         listed = await client.list_resources()
-        one = await client.read_resource("recollect://memory/pets%2Foscar%201")
-        stats = await client.read_resource("recollect://stats")
+        one = await client.read_resource("thinkback://memory/pets%2Foscar%201")
+        stats = await client.read_resource("thinkback://stats")
         return templates, listed, one, stats
 
     templates, listed, one, stats = session(memory, work)
-    assert [t.uri_template for t in templates.resource_templates] == ["recollect://memory/{id}"]
-    assert [r.uri for r in listed.resources] == ["recollect://stats"]
+    assert [t.uri_template for t in templates.resource_templates] == ["thinkback://memory/{id}"]
+    assert [r.uri for r in listed.resources] == ["thinkback://stats"]
     assert "| Oscar is a cat" in one.contents[0].text
     assert '"source": "diary"' in one.contents[0].text
     assert json.loads(stats.contents[0].text)["memories"] == 1
     assert record.id == "pets/oscar 1"
 
 
-@pytest.mark.parametrize("address", ["recollect://memory/absent", "recollect://other", "file:///etc/passwd"])
+@pytest.mark.parametrize("address", ["thinkback://memory/absent", "thinkback://other", "file:///etc/passwd"])
 def test_an_unknown_resource_is_an_error(memory: Memory, address: str) -> None:
     with pytest.raises(MCPError, match="there is no"):
         session(memory, lambda client: client.read_resource(address))

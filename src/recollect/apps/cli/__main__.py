@@ -1,5 +1,0 @@
-"""`python -m recollect.apps.cli`."""
-
-from recollect.apps.cli import main
-
-main()

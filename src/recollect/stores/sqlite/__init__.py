@@ -1,5 +1,0 @@
-"""The embedded store: one SQLite file holds a space's memories, their full text, vectors and edges."""
-
-from recollect.stores.sqlite.store import SqliteStore
-
-__all__ = ["SqliteStore"]

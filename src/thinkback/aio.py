@@ -1,0 +1,69 @@
+"""AsyncMemory: the same verbs, each in a thread; SQLite and the models release the interpreter while they work."""
+
+import asyncio
+from collections.abc import Callable, Coroutine
+from types import TracebackType
+from typing import Any, Concatenate, ParamSpec, Self, TypeVar
+
+from thinkback.memory import Memory
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+def _in_thread(
+    verb: Callable[Concatenate[Memory, P], T],
+) -> Callable[Concatenate["AsyncMemory", P], Coroutine[Any, Any, T]]:
+    async def call(self: "AsyncMemory", /, *args: P.args, **kwargs: P.kwargs) -> T:
+        return await asyncio.to_thread(verb, self.memory, *args, **kwargs)
+
+    call.__doc__ = verb.__doc__
+    return call
+
+
+class AsyncMemory:
+    """`async with AsyncMemory(thinkback.open("memory.db")) as memory: await memory.recall("…")`."""
+
+    def __init__(self, memory: Memory) -> None:
+        self.memory = memory
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()
+
+    remember = _in_thread(Memory.remember)
+    remember_many = _in_thread(Memory.remember_many)
+    update = _in_thread(Memory.update)
+    forget = _in_thread(Memory.forget)
+    link = _in_thread(Memory.link)
+    unlink = _in_thread(Memory.unlink)
+    recall = _in_thread(Memory.recall)
+    gather = _in_thread(Memory.gather)
+    search_keywords = _in_thread(Memory.search_keywords)
+    get = _in_thread(Memory.get)
+    list = _in_thread(Memory.list)
+    count = _in_thread(Memory.count)
+    history = _in_thread(Memory.history)
+    neighbours = _in_thread(Memory.neighbours)
+    stats = _in_thread(Memory.stats)
+    judge = _in_thread(Memory.judge)
+    embed_missing = _in_thread(Memory.embed_missing)
+    reembed = _in_thread(Memory.reembed)
+    forget_verified = _in_thread(Memory.forget_verified)
+    contest = _in_thread(Memory.contest)
+    search_reflections_only = _in_thread(Memory.search_reflections_only)
+    reflect = _in_thread(Memory.reflect)
+    tidy = _in_thread(Memory.tidy)
+    undo = _in_thread(Memory.undo)
+    archive = _in_thread(Memory.archive)
+    restore = _in_thread(Memory.restore)
+    audit = _in_thread(Memory.audit)
+    redact = _in_thread(Memory.redact)
+    check = _in_thread(Memory.check)
+    repair = _in_thread(Memory.repair)
+    flush = _in_thread(Memory.flush)
+    close = _in_thread(Memory.close)

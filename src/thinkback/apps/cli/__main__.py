@@ -1,0 +1,5 @@
+"""`python -m thinkback.apps.cli`."""
+
+from thinkback.apps.cli import main
+
+main()

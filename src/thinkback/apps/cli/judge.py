@@ -1,0 +1,122 @@
+"""The `judge` commands: which memories were the answer to which questions."""
+
+import json
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from thinkback.apps.cli.flat import command, epilog
+from thinkback.apps.cli.options import Common, Models
+from thinkback.apps.cli.output import moment, show, show_json, show_lines, styled, table
+from thinkback.apps.cli.session import in_file, lines_of, reading
+from thinkback.errors import InvalidInput, NotFound
+
+if TYPE_CHECKING:
+    from thinkback.stores.base import Judgement
+
+app = typer.Typer(
+    help="Record which memories answer which questions; tuning and benchmarks learn from it.",
+    epilog=epilog('thinkback judge record "what is Caroline\'s pet called?" ID'),
+    no_args_is_help=True,
+)
+_NO_MODEL = Models(embedder="none", reranker="none")
+
+
+@command(
+    app,
+    example='thinkback judge record "what is Caroline\'s pet called?" ID\nthinkback judge record "who is Oscar?" ID --no',
+)
+def record(
+    question: Annotated[str, typer.Argument(help="The question.")],
+    id: Annotated[str, typer.Argument(help="The memory's id.")],
+    common: Common,
+    grade: Annotated[int, typer.Option(min=0, max=3, help="0 is no answer, 1 an answer, 3 the best.")] = 1,
+    no: Annotated[bool, typer.Option("--no", help="It was no answer: grade 0.")] = False,
+) -> None:
+    """Record that a memory is, or is not, an answer to a question."""
+    from thinkback.apps import wire
+
+    with reading(common, _NO_MODEL) as memory:
+        judged = memory.judge(question, id, 0 if no else grade)
+    if common.json:
+        show_json(wire.judgement(judged))
+    else:
+        show(styled("judged", "green") + styled(f" {id}: grade {judged.grade}"))
+
+
+@command(app, example='thinkback judge remove "what is Caroline\'s pet called?" ID')
+def remove(
+    question: Annotated[str, typer.Argument(help="The question, as `thinkback judge list` shows it.")],
+    id: Annotated[str, typer.Argument(help="The memory's id.")],
+    common: Common,
+) -> None:
+    """Take a judgement back, as if it had never been given."""
+    with reading(common, _NO_MODEL) as memory:
+        if not memory.store.unjudge(question, id):
+            raise NotFound(
+                f"nobody judged {id!r} as an answer to {question!r}; `thinkback judge list` shows what was judged"
+            )
+    if common.json:
+        show_json({"query": question, "memory_id": id, "removed": True})
+    else:
+        show(styled("removed", "green") + styled(f" the judgement of {id}"))
+
+
+@command(app, "list", example="thinkback judge list --json")
+def list_(common: Common) -> None:
+    """List all judgements."""
+    from thinkback.apps import wire
+
+    with reading(common, _NO_MODEL) as memory:
+        judgements = memory.store.judgements()
+    if common.json:
+        show_lines(wire.judgement(judged) for judged in judgements)
+        return
+    rows = table("question", "memory", "grade", "judged")
+    for judged in judgements:
+        rows.add_row(styled(judged.query), styled(judged.memory_id, "dim"), str(judged.grade), moment(judged.judged_at))
+    show(rows)
+
+
+@command(app, "export", example="thinkback judge export judged.jsonl")
+def export(
+    common: Common, file: Annotated[str, typer.Argument(help="The file to write; - writes to stdout.")] = "-"
+) -> None:
+    """Write all judgements as JSON Lines."""
+    from thinkback.apps.cli.transfer import target_of
+    from thinkback.evaluate.judge import to_line
+
+    with reading(common, _NO_MODEL) as memory, target_of(file) as target:
+        judgements = memory.store.judgements()
+        target.writelines(to_line(judged) + "\n" for judged in judgements)
+    if common.json and file != "-":
+        show_json({"file": file, "lines": len(judgements)})
+
+
+@command(app, "import", example="thinkback judge import judged.jsonl\nthinkback judge import -")
+def import_(file: Annotated[str, typer.Argument(help="A JSON Lines file; - reads stdin.")], common: Common) -> None:
+    """Read judgements from JSON Lines; a wrong line is named and nothing is taken."""
+    with reading(common, _NO_MODEL) as memory, lines_of(file) as lines, in_file():
+        judgements = list(_judgements(file, lines))
+        memory.store.judge(judgements)
+    if common.json:
+        show_json({"judgements": len(judgements)})
+    else:
+        from thinkback.apps.words import counted
+
+        show(styled("judged", "green") + styled(f" {counted(len(judgements), 'answer')}"))
+
+
+def _judgements(file: str, lines: Iterator[str]) -> "Iterator[Judgement]":
+    from thinkback.evaluate.datasets.files import Node
+    from thinkback.evaluate.judge import from_node
+
+    for number, line in enumerate(lines, 1):
+        if not line.strip():
+            continue
+        try:
+            value = json.loads(line)
+        except ValueError as error:
+            raise InvalidInput(f"{file}: line {number}: not JSON: {error}") from None
+        yield from_node(Node(file, f"line {number}", value))

@@ -1,0 +1,125 @@
+"""Searches as people read them: hits, the bars of an explanation, why something is absent."""
+
+from collections.abc import Mapping, Sequence
+from itertools import accumulate
+from typing import Any
+
+from rich.console import Group, RenderableType
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from thinkback.apps.cli.output import facts, moment, styled
+from thinkback.apps.words import head, in_words
+from thinkback.model import Hit, Record
+from thinkback.search.trace import Recall, WhyNot
+
+BAR = 20
+MOST_MEMBERS = 3  # of a theme
+_EIGHTHS = " ▏▎▍▌▋▊▉█"
+
+
+def hits(found: Recall, explained: bool, named: Mapping[str, Record] | None = None) -> RenderableType:
+    """The hits, one below the other; with `explained`, each with its bars and the whole with its timings.
+
+    A theme is shown with its first members; those in `named` with how they begin.
+    """
+    if not found:
+        return styled("nothing found", "yellow")
+    parts: list[RenderableType] = [_hit(hit, named or {}, explained) for hit in found]
+    return Group(*parts, *([_trace(found)] if explained else []))
+
+
+def first_members(found: Recall) -> list[str]:
+    """The members of themes that are shown."""
+    return list(dict.fromkeys(id for hit in found for id in hit.members[:MOST_MEMBERS]))
+
+
+def _hit(hit: Hit, named: Mapping[str, Record], explained: bool) -> RenderableType:
+    grid = Table.grid(padding=(0, 2))
+    grid.add_column(justify="right", style="bold cyan", width=3)
+    grid.add_column(style="green", min_width=7, no_wrap=True)
+    grid.add_column(overflow="fold")
+    grid.add_row(str(hit.rank), f"{hit.score:.4f}", _said(hit, named))
+    grid.add_row("", "", _beside(hit))
+    return Group(grid, Padding(explanation(hit), (0, 0, 1, 5))) if explained else grid
+
+
+def _said(hit: Hit, named: Mapping[str, Record]) -> Text:
+    return styled(in_words(hit.record).strip(), "bold") + members_shown(hit.members, named)
+
+
+def members_shown(ids: Sequence[str], named: Mapping[str, Record]) -> Text:
+    """The first members of a theme, each on a line with its beginning, and how many more there are."""
+    lines = styled("")
+    for id in ids[:MOST_MEMBERS]:
+        lines += styled(f"\n  {id}", "dim") + styled(f"  {head(named[id])}" if id in named else "")
+    more = len(ids) - MOST_MEMBERS
+    return lines + styled(f"\n  and {more} more", "dim") if more > 0 else lines
+
+
+def _beside(hit: Hit) -> Text:
+    record = hit.record
+    line = styled(moment(record.date), "blue")
+    for tag in record.tags:
+        line += styled(f"  #{tag}", "magenta")
+    if record.thread is not None:
+        line += styled(f"  {record.thread}", "cyan")
+    if record.kind != "observation":
+        line += styled(f"  {record.kind}", "yellow")
+    return line + styled(f"  {record.id}", "dim")
+
+
+def explanation(hit: Hit) -> RenderableType:
+    """A bar for each contribution, beginning where the one before ended, so that the last one ends at the score."""
+    moved = [contribution for contribution in hit.contributions if contribution.delta != 0]
+    ends = list(accumulate((contribution.delta for contribution in moved), initial=0.0))
+    scale = BAR / max(max(ends), 1e-12)
+    grid = Table.grid(padding=(0, 1))
+    grid.add_column(width=BAR + 1, no_wrap=True)
+    grid.add_column(justify="right", no_wrap=True)
+    grid.add_column(no_wrap=True)
+    grid.add_column(style="dim")
+    for contribution, begin, end in zip(moved, ends, ends[1:], strict=False):
+        style = "green" if contribution.delta > 0 else "red"
+        bar = styled(_bar(min(begin, end) * scale, max(begin, end) * scale), style)
+        name = f"{contribution.step}:{contribution.name}"
+        grid.add_row(bar, styled(f"{contribution.delta:+.6f}", style), name, contribution.formula)
+    grid.add_row(styled(_bar(0, hit.score * scale), "bold cyan"), styled(f"={hit.score:.6f}", "bold cyan"), "score", "")
+    return Group(_places(hit), grid)
+
+
+def _bar(begin: float, end: float) -> str:
+    """Blocks from one column to another, to an eighth of a character at their end."""
+    begin, end = max(begin, 0.0), max(end, 0.0)
+    first = int(begin)
+    whole, part = divmod(round((end - first) * 8), 8)
+    return " " * first + "█" * whole + (_EIGHTHS[part] if part else "")
+
+
+def _places(hit: Hit) -> Text:
+    if not hit.placings:
+        return styled("found by no leg of its own", "dim")
+    line = styled("found by ", "dim")
+    for number, placing in enumerate(hit.placings):
+        line += styled(f"{', ' if number else ''}{placing.leg} ", "dim") + styled(f"#{placing.rank}")
+        line += styled(f" ({placing.score:.4g})", "dim")
+    return line
+
+
+def _trace(found: Recall) -> RenderableType:
+    trace = found.trace
+    steps = ", ".join(f"{timing.step} {timing.us / 1000:.1f}" for timing in trace.timings)
+    rows: dict[str, Any] = {
+        "recipe": f"{trace.recipe.name} ({trace.recipe.fingerprint})",
+        "milliseconds": f"{sum(timing.us for timing in trace.timings) / 1000:.1f} ({steps})",
+        "candidates": f"{len(trace.order)}, {len(trace.drops)} of them dropped",
+        "fingerprint": trace.fingerprint,
+    }
+    return facts({**rows, **{f"without {name}": reason for name, reason in trace.skipped}})
+
+
+def absence(reason: WhyNot) -> RenderableType:
+    """Why a memory is not among the hits."""
+    title = styled("why not ", "bold yellow") + styled(reason.id, "bold")
+    return Group(title, styled(f"  {reason.verdict}"), *(styled(f"  {leg}", "dim") for leg in reason.legs))

@@ -1,0 +1,203 @@
+"""Tokens: who may do what in which spaces.
+
+The file holds hashes only. The first token, made on first run, is written beside it in the clear for programs of the same user;
+both files are readable by nobody else.
+"""
+
+import hashlib
+import hmac
+import os
+import re
+import secrets
+import stat
+import tomllib
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+from thinkback.errors import InvalidFile, InvalidInput, NotFound, did_you_mean
+
+Scope = Literal["read", "write", "delete", "admin"]
+SCOPES: tuple[str, ...] = get_args(Scope)
+EVERY_SPACE = "*"
+DEFAULT_SPACE = "default"
+SPACE_NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,62}")
+FIRST = "owner"
+PREFIX = "rcl_"
+
+
+@dataclass(frozen=True, slots=True)
+class Grant:
+    """What the bearer of a token may do."""
+
+    name: str
+    scopes: frozenset[str]
+    spaces: frozenset[str]
+
+    def reaches(self, space: str) -> bool:
+        """Whether a space is among those the token is bound to."""
+        return EVERY_SPACE in self.spaces or space in self.spaces
+
+    @property
+    def usual_space(self) -> str | None:
+        """The space of a request that names none: `default`, else the only one there is."""
+        if self.reaches(DEFAULT_SPACE):
+            return DEFAULT_SPACE
+        return next(iter(self.spaces)) if len(self.spaces) == 1 else None
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A token as the file keeps it."""
+
+    digest: str
+    grant: Grant
+
+
+class Tokens:
+    """The tokens in a file; it is read again whenever it changes."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._seen: tuple[int, int] | None = None
+        self._rows: tuple[Row, ...] = ()
+
+    def exists(self) -> bool:
+        """Whether there is a file already."""
+        return self.path.exists()
+
+    @property
+    def first_file(self) -> Path:
+        """Where the first token stands in the clear."""
+        return self.path.with_name("token")
+
+    def make_first(self) -> str:
+        """The token of a first run: every scope, every space."""
+        secret = self.add(FIRST, SCOPES, [EVERY_SPACE])
+        _write_private(self.first_file, secret + "\n")
+        return secret
+
+    def grant(self, secret: str) -> Grant | None:
+        """Whose token this is; every row is compared, in constant time."""
+        digest = digest_of(secret)
+        found = None
+        for row in self._current():
+            if hmac.compare_digest(row.digest, digest):
+                found = row.grant
+        return found
+
+    def named(self, name: str) -> Grant | None:
+        """The grant of that name, if it still stands."""
+        return next((row.grant for row in self._current() if row.grant.name == name), None)
+
+    def all(self) -> list[Grant]:
+        """Every grant, in the order of the file."""
+        return [row.grant for row in self._current()]
+
+    def add(self, name: str, scopes: Iterable[str], spaces: Iterable[str]) -> str:
+        """Makes a token; it is returned once and kept only as a hash."""
+        if not name.strip() or len(name) > 100:
+            raise InvalidInput(f"a token's name has 1 to 100 characters; got {name!r}")
+        if self.exists() and self.named(name):
+            raise InvalidInput(f"there is a token named {name!r} already; revoke it or choose another name")
+        grant = Grant(name, check_scopes(scopes), check_spaces(spaces))
+        secret = PREFIX + secrets.token_urlsafe(32)
+        rows = self._current() if self.exists() else ()
+        self._write([*rows, Row(digest_of(secret), grant)])
+        return secret
+
+    def revoke(self, name: str) -> None:
+        """Ends a token."""
+        rows = self._current() if self.exists() else ()
+        left = [row for row in rows if row.grant.name != name]
+        if len(left) == len(rows):
+            raise NotFound(
+                f"there is no token named {name!r}; known: {', '.join(row.grant.name for row in rows) or 'none'}"
+            )
+        self._write(left)
+
+    def _current(self) -> tuple[Row, ...]:
+        try:
+            status = self.path.stat()
+        except FileNotFoundError:
+            raise NotFound(
+                f"there are no tokens at {self.path}; start the server once on loopback to make one"
+            ) from None
+        if os.name == "posix" and status.st_mode & (stat.S_IRWXG | stat.S_IRWXO):
+            raise InvalidFile(f"{self.path} can be read by others; run: chmod 600 {self.path}")
+        if self._seen != (status.st_mtime_ns, status.st_ino):
+            self._rows = _read(self.path)
+            self._seen = (status.st_mtime_ns, status.st_ino)
+        return self._rows
+
+    def _write(self, rows: Iterable[Row]) -> None:
+        import tomli_w
+
+        table = [
+            {
+                "name": row.grant.name,
+                "sha256": row.digest,
+                "scopes": sorted(row.grant.scopes, key=SCOPES.index),
+                "spaces": sorted(row.grant.spaces),
+            }
+            for row in rows
+        ]
+        _write_private(self.path, tomli_w.dumps({"tokens": table}))
+
+
+def digest_of(secret: str) -> str:
+    """A token is 32 bytes of chance, so a plain hash of it gives nothing away."""
+    return hashlib.sha256(secret.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def check_space(name: str) -> str:
+    """A space's name is a file's name: lower-case letters, digits, - and _."""
+    if not SPACE_NAME.fullmatch(name):
+        raise InvalidInput(
+            f"not a space: {name[:80]!r}; a name is 1 to 63 of a-z, 0-9, - and _, not beginning with - or _"
+        )
+    return name
+
+
+def check_spaces(names: Iterable[str]) -> frozenset[str]:
+    """At least one space, or `*` for all."""
+    spaces = frozenset(name if name == EVERY_SPACE else check_space(name) for name in names)
+    if not spaces:
+        raise InvalidInput("a token needs at least one space; * is all of them")
+    return spaces
+
+
+def check_scopes(names: Iterable[str]) -> frozenset[str]:
+    """At least one of read, write, delete and admin."""
+    scopes = frozenset(names)
+    for name in scopes:
+        if name not in SCOPES:
+            raise InvalidInput(f"unknown scope {name!r}; known: {', '.join(SCOPES)}.{did_you_mean(name, SCOPES)}")
+    if not scopes:
+        raise InvalidInput(f"a token needs at least one scope: {', '.join(SCOPES)}")
+    return scopes
+
+
+def _read(path: Path) -> tuple[Row, ...]:
+    try:
+        data = tomllib.loads(path.read_text(encoding="utf-8"))
+        return tuple(_row(item) for item in data["tokens"])
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, KeyError, TypeError) as error:
+        raise InvalidFile(f"{path} is not a file of tokens: {error}") from None
+
+
+def _row(item: dict[str, Any]) -> Row:
+    return Row(
+        str(item["sha256"]), Grant(str(item["name"]), check_scopes(item["scopes"]), check_spaces(item["spaces"]))
+    )
+
+
+def _write_private(path: Path, text: str) -> None:
+    """Writes a file that only its owner can read, all at once."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    beside = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
+    handle = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with os.fdopen(handle, "w", encoding="utf-8") as file:
+        file.write(text)
+    os.replace(beside, path)

@@ -1,0 +1,45 @@
+"""The prompt that briefs an agent at the start of a session, within a token budget."""
+
+from collections.abc import Iterator
+
+from thinkback.apps.mcp.envelope import Quoted, provenance, quote
+from thinkback.apps.words import in_words
+from thinkback.memory import Memory
+from thinkback.model import Record
+from thinkback.search.selection import tokens
+
+OPENING = (
+    "You have a long-term memory, reached through the thinkback tools: recall before you answer what may have come up before, "
+    "remember what will matter later."
+)
+LEAST_TOKENS, USUAL_TOKENS, MOST_TOKENS = 100, 1000, 100_000
+STANDING_KINDS = ("preference", "procedure")
+MOST_LISTED = 200
+
+
+def brief(memory: Memory, topic: str, max_tokens: int) -> str:
+    """What is known about a topic or, without one, what always holds and what came last; never more than the budget."""
+    quoted: list[Quoted] = []
+    for record in _candidates(memory, topic):
+        longer = [*quoted, Quoted(in_words(record), provenance(record))]
+        if tokens(_written(topic, longer)) <= max_tokens:
+            quoted = longer
+    return _written(topic, quoted)
+
+
+def _written(topic: str, quoted: list[Quoted]) -> str:
+    about = f"What it holds about {topic!r}:" if topic else "What it holds first of all:"
+    return f"{OPENING}\n\n{about}\n{quote(quoted)}"
+
+
+def _candidates(memory: Memory, topic: str) -> Iterator[Record]:
+    """Each memory once, most useful first."""
+    if topic:
+        yield from (hit.record for hit in memory.recall(topic, limit=50))
+        return
+    standing = (
+        *memory.list(limit=MOST_LISTED, priorities=["P1"]),
+        *memory.list(limit=MOST_LISTED, kinds=STANDING_KINDS),
+        *memory.list(limit=MOST_LISTED),
+    )
+    yield from {record.id: record for record in standing}.values()

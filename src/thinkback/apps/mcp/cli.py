@@ -1,0 +1,171 @@
+"""`thinkback mcp`: serve a memory to MCP clients, and tell them about it."""
+
+import os
+import shlex
+import shutil
+import sys
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from thinkback.apps.cli.flat import epilog
+from thinkback.apps.cli.session import existing, in_file
+from thinkback.apps.mcp.clients import CLIENTS, Client, Place, client_named, merged, snippet, write
+from thinkback.errors import InvalidInput, MissingExtra
+from thinkback.settings import ENVIRONMENT, FILE, Settings, described, load, user_file
+
+app = typer.Typer(
+    help="Serve a memory to MCP clients such as Claude, Cursor, VS Code and Codex.",
+    epilog=epilog("thinkback mcp --read-only\nthinkback mcp install claude-desktop --write"),
+    invoke_without_command=True,
+    no_args_is_help=False,
+)
+
+_NOT_SHARED = (ENVIRONMENT, FILE)  # sources that another program, started elsewhere, does not have
+
+Store = Annotated[
+    Path | None,
+    typer.Option(
+        "--store", metavar="FILE", help="The memory file. Default: THINKBACK_STORE, else one in your data folder."
+    ),
+]
+Embedder = Annotated[
+    str | None,
+    typer.Option(
+        "--embedder", help="The embedder: a model's name, openai:MODEL@URL, ollama:MODEL, or none for keywords alone."
+    ),
+]
+ReadOnly = Annotated[bool, typer.Option("--read-only", help="Offer only the tools that read.")]
+
+
+@app.callback()
+def mcp(
+    context: typer.Context,
+    http: Annotated[bool, typer.Option("--http", help="Serve over streamable HTTP at /mcp instead of stdio.")] = False,
+    port: Annotated[int, typer.Option(min=0, max=65535, help="The port for --http; 0 for any free one.")] = 7077,
+    read_only: ReadOnly = False,
+    store: Store = None,
+    embedder: Embedder = None,
+) -> None:
+    """Serves the memory over standard input and output, as MCP clients start it: `thinkback mcp --read-only`."""
+    if context.invoked_subcommand is not None:
+        return
+    settings = load(store=store, embedder=embedder)
+    if read_only:
+        existing(settings.store_path)
+    if http:
+        _over_http(settings, port, read_only)
+    else:
+        _over_stdio(settings, read_only)
+
+
+@app.command(
+    epilog=epilog("thinkback mcp install cursor\nthinkback mcp install claude-desktop --store memory.db --write")
+)
+def install(
+    context: typer.Context,
+    client: Annotated[
+        str | None, typer.Argument(help=f"One of {', '.join(CLIENTS)}; all are printed if left out.")
+    ] = None,
+    write_file: Annotated[
+        bool, typer.Option("--write", help="Write the file instead of printing what belongs into it.")
+    ] = False,
+    name: Annotated[str, typer.Option(help="What the client calls this memory.")] = "thinkback",
+    read_only: ReadOnly = False,
+    store: Store = None,
+    embedder: Embedder = None,
+) -> None:
+    """Print or write a client's configuration, with the memory and the embedder in use here.
+
+    What is in the file already stays, and a copy of it is kept beside it.
+    """
+    before = context.parent.params if context.parent else {}  # `thinkback mcp --store FILE install` says the same
+    command = _command(
+        store or before.get("store"), embedder or before.get("embedder"), read_only or bool(before.get("read_only"))
+    )
+    place = Place(sys.platform, Path.home(), Path.cwd(), os.environ)
+    if not name.replace("-", "").replace("_", "").isalnum() or not name.isascii():
+        raise InvalidInput(f"a server's name is letters, digits, - and _; got {name!r}")
+    if client is None:
+        if write_file:
+            raise InvalidInput(f"--write needs a client: one of {', '.join(CLIENTS)}")
+        for row in CLIENTS.values():
+            _print(row, place, name, command)
+    elif write_file:
+        _write(client_named(client), place, name, command)
+    else:
+        _print(client_named(client), place, name, command)
+
+
+def _print(client: Client, place: Place, name: str, command: Sequence[str]) -> None:
+    typer.echo(f"# {client.title}: {client.file(place)}", err=True)
+    typer.echo(snippet(client, name, command))
+    _note(client, command)
+
+
+def _write(client: Client, place: Place, name: str, command: Sequence[str]) -> None:
+    path = client.file(place)
+    before = path.read_text(encoding="utf-8") if path.exists() else ""
+    with in_file():
+        after = merged(client, before, name, command)
+    if after == before:
+        typer.echo(f"{path} has the entry already")
+        return
+    backup = write(path, after, datetime.now(UTC))
+    typer.echo(f"{client.title}: wrote {path}" + (f", the file as it was is {backup}" if backup else ""))
+    _note(client, command)
+
+
+def _note(client: Client, command: Sequence[str]) -> None:
+    if client.note:
+        typer.echo(client.note.replace("COMMAND", shlex.join(command)), err=True)
+
+
+def _command(store: Path | None, embedder: str | None, read_only: bool) -> list[str]:
+    """How a client starts us: with full paths, for desktop programs share neither the shell's PATH nor its folder.
+
+    Nor do they share its variables, so what was chosen is written out, wherever it was chosen.
+    """
+    beside = Path(sys.executable).with_name("thinkback.exe" if sys.platform == "win32" else "thinkback")
+    found = str(beside) if beside.exists() else shutil.which("thinkback")
+    program = [found] if found else [sys.executable, "-m", "thinkback.apps.cli"]
+    chosen = {one.key: one for one in described(store=store, embedder=embedder) if one.source != "default"}
+    options = [
+        *(["--store", str(chosen["store"].value.resolve())] if "store" in chosen else []),
+        *(["--embedder", _full(chosen["embedder"].value)] if "embedder" in chosen else []),
+        *(["--read-only"] if read_only else []),
+    ]
+    if lost := [one for one in chosen.values() if one.key not in ("store", "embedder") and one.source in _NOT_SHARED]:
+        typer.echo(
+            f"the client will not see {', '.join(f'{one.key} (from {one.source})' for one in lost)}; "
+            f"settings for every program belong into {user_file()}",
+            err=True,
+        )
+    return [*program, "mcp", *options]
+
+
+def _full(embedder: str) -> str:
+    """A folder by its full path; any other embedder as it is named."""
+    return str(Path(embedder).resolve()) if Path(embedder).is_dir() else embedder
+
+
+def _over_stdio(settings: Settings, read_only: bool) -> None:
+    try:
+        from thinkback.apps.mcp.stdio import run
+    except ImportError:
+        raise MissingExtra.of("MCP", "mcp") from None
+    from thinkback.apps.opener import Opener
+
+    if not read_only:
+        settings.store_path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    with Opener(settings)(settings.store_path, read_only=read_only) as memory:
+        run(memory, read_only=read_only)
+
+
+def _over_http(settings: Settings, port: int, read_only: bool) -> None:
+    from thinkback.apps.http.cli import serve_mcp
+
+    serve_mcp(settings, port, read_only)

@@ -1,0 +1,113 @@
+"""Bootstrap intervals: how far a mean would move had other questions of the same kind been asked.
+
+Percentile bootstrap (Efron 1979), seeded, so that the same numbers give the same interval. Questions about one
+conversation rise and fall together; `groups` resamples whole conversations and gives the wider, fairer interval.
+"""
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from thinkback.errors import InvalidInput
+
+RESAMPLES = 2000
+LEVEL = 0.95
+_CELLS_AT_ONCE = 4_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """A mean and the bounds between which it lies with 95 % confidence."""
+
+    mean: float
+    low: float
+    high: float
+
+    @property
+    def above_zero(self) -> bool:
+        return self.low > 0
+
+    @property
+    def below_zero(self) -> bool:
+        return self.high < 0
+
+
+@dataclass(frozen=True, slots=True)
+class Bootstrap:
+    """How to resample."""
+
+    seed: int = 0
+    resamples: int = RESAMPLES
+    level: float = LEVEL
+
+    def __post_init__(self) -> None:
+        if self.resamples < 1 or not 0 < self.level < 1:
+            given = f"{self.resamples} resamples, level {self.level}"
+            raise InvalidInput(f"a bootstrap needs at least 1 resample and a level between 0 and 1, not {given}")
+
+
+DEFAULT = Bootstrap()
+
+
+def mean_intervals(
+    values: ArrayLike, *, groups: Sequence[Hashable] | None = None, how: Bootstrap = DEFAULT
+) -> tuple[Interval, ...]:
+    """The interval of each column's mean; the columns share their resamples.
+
+    Example: `mean_intervals([[1.0], [0.0], [1.0]])[0].mean == 2/3`.
+    """
+    table = np.asarray(values, dtype=np.float64)
+    if table.ndim != 2 or not len(table):
+        raise InvalidInput(f"an interval needs a table of at least one row, not shape {table.shape}")
+    sums, sizes = _clusters(table, groups)
+    means = _resampled_means(sums, sizes, how)
+    tail = (1 - how.level) / 2
+    low, high = np.quantile(means, [tail, 1 - tail], axis=0)
+    return tuple(Interval(*map(float, row)) for row in zip(table.mean(axis=0), low, high, strict=True))
+
+
+def mean_interval(values: ArrayLike, *, groups: Sequence[Hashable] | None = None, how: Bootstrap = DEFAULT) -> Interval:
+    """The interval of one mean."""
+    column = np.asarray(values, dtype=np.float64)
+    return mean_intervals(column.reshape(-1, 1), groups=groups, how=how)[0]
+
+
+def paired_difference(
+    after: ArrayLike, before: ArrayLike, *, groups: Sequence[Hashable] | None = None, how: Bootstrap = DEFAULT
+) -> Interval:
+    """The interval of mean(after − before) over the same questions in the same order."""
+    later, earlier = np.asarray(after, dtype=np.float64), np.asarray(before, dtype=np.float64)
+    if later.shape != earlier.shape:
+        raise InvalidInput(f"a paired difference needs the same questions, not {later.shape} and {earlier.shape}")
+    return mean_interval(later - earlier, groups=groups, how=how)
+
+
+def _clusters(
+    table: NDArray[np.float64], groups: Sequence[Hashable] | None
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Each group's column sums and its number of rows; without groups every row is its own."""
+    if groups is None:
+        return table, np.ones(len(table))
+    if len(groups) != len(table):
+        raise InvalidInput(f"expected a group for each of {len(table)} rows, not {len(groups)}")
+    numbers = {group: i for i, group in enumerate(dict.fromkeys(groups))}
+    rows = np.array([numbers[group] for group in groups])
+    sums = np.zeros((len(numbers), table.shape[1]))
+    np.add.at(sums, rows, table)
+    return sums, np.bincount(rows).astype(np.float64)
+
+
+def _resampled_means(sums: NDArray[np.float64], sizes: NDArray[np.float64], how: Bootstrap) -> NDArray[np.float64]:
+    """Draw as many groups as there are, with replacement; in chunks, so that memory stays bounded."""
+    rng = np.random.default_rng(how.seed)
+    n = len(sums)
+    at_once = max(1, _CELLS_AT_ONCE // n)
+    means = []
+    for start in range(0, how.resamples, at_once):
+        rounds = min(at_once, how.resamples - start)
+        drawn = rng.integers(n, size=(rounds, n)) + n * np.arange(rounds)[:, None]
+        counts = np.bincount(drawn.ravel(), minlength=rounds * n).reshape(rounds, n).astype(np.float64)
+        means.append((counts @ sums) / (counts @ sizes)[:, None])
+    return np.concatenate(means)

@@ -1,0 +1,163 @@
+"""Raw rankings on disk: one JSON line a question, so that any number can be computed again and any run resumed.
+
+A line holds `run` (the identity of dataset, recipe and embedder), `question`, `text`, `category`, `group` (the corpus),
+`gold` (id to grade), `ids` and `scores` (best first), `ms`, and `why` where an explanation was asked for.
+"""
+
+import json
+import math
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import TracebackType
+from typing import IO, Self
+
+from thinkback.errors import DatasetError
+from thinkback.evaluate.datasets.files import Node, numbered_lines
+from thinkback.evaluate.metrics import first_rank
+
+
+@dataclass(frozen=True, slots=True)
+class Ranking:
+    """What one recipe answered to one question, with the gold it is judged by."""
+
+    question_id: str
+    gold: Mapping[str, float]
+    ids: tuple[str, ...]
+    scores: tuple[float, ...]
+    ms: float = 0.0
+    text: str = ""
+    category: str = ""
+    group: str = ""
+    run: str = ""
+    why: str = field(default="", compare=False)
+
+    @property
+    def first_rank(self) -> int | None:
+        """The rank of the first relevant document."""
+        return first_rank(self.gold, self.ids)
+
+
+def to_line(ranking: Ranking) -> str:
+    """One JSON line, without its line end."""
+    fields: dict[str, object] = {
+        "run": ranking.run,
+        "question": ranking.question_id,
+        "text": ranking.text,
+        "category": ranking.category,
+        "group": ranking.group,
+        "gold": dict(ranking.gold),
+        "ids": list(ranking.ids),
+        "scores": list(ranking.scores),
+        "ms": round(ranking.ms, 3),
+    }
+    if ranking.why:
+        fields["why"] = ranking.why
+    return json.dumps(fields, ensure_ascii=False, allow_nan=False)
+
+
+def read_rankings(path: Path) -> tuple[Ranking, ...]:
+    """Every ranking of a file in its order; a line cut short by a crash is an error that says where."""
+    rankings: dict[str, Ranking] = {}
+    for number, line in numbered_lines(path):
+        try:
+            node = Node(str(path), f"line {number}", json.loads(line))
+        except json.JSONDecodeError as error:
+            raise DatasetError(f"{path}: line {number}: not valid JSON: {error.msg} (column {error.colno})") from None
+        ranking = _from_node(node)
+        if ranking.question_id in rankings:
+            raise node.error(f"question {ranking.question_id!r} is there twice")
+        rankings[ranking.question_id] = ranking
+    if not rankings:
+        raise DatasetError(f"{path}: the file is empty; expected one JSON line a question")
+    return tuple(rankings.values())
+
+
+def _from_node(node: Node) -> Ranking:
+    ids = tuple(entry.label() for entry in node.get("ids").each())
+    scores = tuple(_number(entry) for entry in node.get("scores").each())
+    if len(ids) != len(scores):
+        raise node.error(f"expected as many scores as ids, not {len(scores)} and {len(ids)}")
+    if len(set(ids)) != len(ids):
+        raise node.error("an id is ranked twice")
+    return Ranking(
+        question_id=node.get("question").label(),
+        gold={key: _number(node.get("gold").get(key)) for key in node.get("gold").fields()},
+        ids=ids,
+        scores=scores,
+        ms=_number(node.get("ms")) if node.has("ms") else 0.0,
+        text=_optional(node, "text"),
+        category=_optional(node, "category"),
+        group=_optional(node, "group"),
+        run=_optional(node, "run"),
+        why=_optional(node, "why"),
+    )
+
+
+def _optional(node: Node, key: str) -> str:
+    return node.get(key).text() if node.has(key) else ""
+
+
+def _number(node: Node) -> float:
+    value = node.value
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        raise node.error(f"expected a finite number, found {value!r}")
+    return float(value)
+
+
+def write_rankings(path: Path, rankings: Iterable[Ranking]) -> None:
+    """Write a whole file at once; a crash leaves the old file or the new one, never half of one."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    fresh = path.with_name(f"{path.name}.{os.getpid()}.new")
+    fresh.write_text("".join(to_line(ranking) + "\n" for ranking in rankings), encoding="utf-8")
+    os.replace(fresh, path)
+
+
+class RankingLog:
+    """Rankings appended as they are made; opening it again goes on where the last run stopped.
+
+    A half-written last line is dropped. Rankings of another run are refused, because mixing two recipes in one file
+    would give numbers that belong to neither.
+    """
+
+    def __init__(self, path: Path, run: str) -> None:
+        self.path = path
+        self.run = run
+        path.parent.mkdir(parents=True, exist_ok=True)
+        _drop_torn_line(path)
+        found = read_rankings(path) if path.exists() and path.stat().st_size else ()
+        other = next((ranking.run for ranking in found if ranking.run != run), None)
+        if other is not None:
+            raise DatasetError(
+                f"{path}: holds rankings of another run ({other or 'unnamed'}, not {run}); "
+                "the data, the recipe or the embedder changed. Save to another folder or remove the file"
+            )
+        self.done: dict[str, Ranking] = {ranking.question_id: ranking for ranking in found}
+        self._file: IO[str] = path.open("a", encoding="utf-8")
+
+    def add(self, ranking: Ranking) -> None:
+        self._file.write(to_line(ranking) + "\n")
+        self._file.flush()
+        self.done[ranking.question_id] = ranking
+
+    def close(self) -> None:
+        self._file.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+def _drop_torn_line(path: Path) -> None:
+    if not path.exists():
+        return
+    with path.open("rb+") as file:
+        content = file.read()
+        end = content.rfind(b"\n") + 1
+        if end < len(content):
+            file.truncate(end)

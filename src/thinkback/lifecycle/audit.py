@@ -1,0 +1,158 @@
+"""Auditing: what a look through the whole store turns up, as lists; it changes nothing."""
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from thinkback.clock import DAY, iso
+from thinkback.lifecycle.confidence import FLOOR
+from thinkback.lifecycle.corroboration import CONTESTED
+from thinkback.lifecycle.reflect.observations import pages
+from thinkback.lifecycle.repetition import by_age, repetitions
+from thinkback.lifecycle.secrets.detect import Secret, json_secrets, secrets, secrets_in_name
+from thinkback.model import REFLECTION, Edge, Filter, Record, Vector
+from thinkback.search.pipeline import members
+from thinkback.search.selection import canonical
+from thinkback.stores.base import Store
+
+Vectors = Callable[[list[str]], Mapping[str, Vector]]
+IN_ID = "an id cannot be redacted, so forget the memory and remember it under another"
+OLD_ENOUGH = 30 * DAY  # to count as never recalled
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """Something about one memory."""
+
+    id: str
+    what: str
+
+
+@dataclass(frozen=True, slots=True)
+class AuditReport:
+    """What was found: ids of memories that say the same, then findings by concern."""
+
+    memories: int
+    duplicates: tuple[tuple[str, ...], ...]
+    stale: tuple[Finding, ...]
+    never_recalled: tuple[str, ...]
+    secrets: tuple[Finding, ...]
+    orphans: tuple[Finding, ...]
+
+    @property
+    def clean(self) -> bool:
+        """Nothing that needs a hand; a memory may well never have been recalled."""
+        return not (self.duplicates or self.stale or self.secrets or self.orphans)
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON carries it."""
+        return asdict(self)
+
+
+def audit(store: Store, now: int) -> AuditReport:
+    """Looks through a store, its history included."""
+    present = sorted(pages(store, Filter(now=now, everything=True)), key=lambda record: record.id)
+    visible = [record for record in present if Filter(now=now).rejects(record) is None]
+    edges = list(store.export_edges())
+    return AuditReport(
+        memories=len(present),
+        duplicates=duplicates(visible, store.vectors),
+        stale=tuple(_stale(present, edges, now)),
+        never_recalled=tuple(
+            r.id for r in visible if not r.access_count and r.kind != REFLECTION and now - r.recorded_at >= OLD_ENOUGH
+        ),
+        secrets=tuple(held_secrets(store)),
+        orphans=tuple(_orphans(present, edges, store)),
+    )
+
+
+def duplicates(records: Iterable[Record], vectors: Vectors) -> tuple[tuple[str, ...], ...]:
+    """Groups of memories whose texts differ in case and white space at most, or that repeat each other, oldest first."""
+    aged = sorted(records, key=by_age)
+    oldest = {record.id: record.id for record in aged}
+
+    def head(id: str) -> str:
+        while oldest[id] != id:
+            oldest[id] = oldest[oldest[id]]
+            id = oldest[id]
+        return id
+
+    place = {record.id: number for number, record in enumerate(aged)}
+    for pair in (*_same_text(aged), *_repeating(aged, vectors)):
+        older, newer = sorted(map(head, pair), key=place.__getitem__)
+        oldest[newer] = older
+    groups: dict[str, list[str]] = defaultdict(list)
+    for record in aged:
+        groups[head(record.id)].append(record.id)
+    return tuple(sorted(tuple(group) for group in groups.values() if len(group) > 1))
+
+
+def _same_text(aged: Sequence[Record]) -> Iterator[tuple[str, str]]:
+    first: dict[str, str] = {}
+    for record in aged:
+        yield record.id, first.setdefault(canonical(record.text), record.id)
+
+
+def _repeating(aged: Sequence[Record], vectors: Vectors) -> Iterable[tuple[str, str]]:
+    """What the store takes for the same thing said again."""
+    said = ((record.id, record.text, record.source) for record in aged if record.kind != REFLECTION)
+    return repetitions(said, vectors).items()
+
+
+def _stale(records: Sequence[Record], edges: Sequence[Edge], now: int) -> Iterator[Finding]:
+    there = {record.id for record in records}
+    contested = {edge.from_id: edge.to_id for edge in edges if edge.kind == CONTESTED and edge.to_id in there}
+    for record in records:
+        if record.archived_at is not None:
+            continue
+        if record.valid_to is not None and record.valid_to <= now:
+            yield Finding(record.id, f"stopped being true at {iso(record.valid_to)}")
+        elif record.id in contested:
+            yield Finding(record.id, f"contradicted by {contested[record.id]}, and still standing")
+        elif record.expires_at is not None and record.expires_at <= now:
+            yield Finding(record.id, f"expired at {iso(record.expires_at)}, not archived yet")
+        elif record.confidence is not None and record.confidence <= FLOOR:
+            yield Finding(record.id, "confidence fell to its floor; nothing confirmed it")
+
+
+def held_secrets(store: Store) -> Iterator[Finding]:
+    """In every version of every memory, in the kinds of links and in the queries of judgements."""
+    seen: set[Finding] = set()
+    for record in store.export_records():
+        when = "" if record.retired_at is None else f", in the version of {iso(record.recorded_at)}"
+        for field, secret in _secrets_by_field(record):
+            seen.add(Finding(record.id, f"{secret.what} ({secret.hint}) in {field}{when}"))
+        seen.update(Finding(record.id, f"{s.what} ({s.hint}) in its id; {IN_ID}") for s in secrets_in_name(record.id))
+    edges = list(store.export_edges())
+    kinds = {kind: secrets_in_name(kind) for kind in {edge.kind for edge in edges}}
+    for edge in edges:
+        seen.update(Finding(edge.from_id, f"{s.what} ({s.hint}) in the kind of a link") for s in kinds[edge.kind])
+    for judgement in store.judgements():
+        seen.update(
+            Finding(judgement.memory_id, f"{s.what} ({s.hint}) in a judged query") for s in secrets(judgement.query)
+        )
+    yield from sorted(seen, key=lambda finding: (finding.id, finding.what))
+
+
+def _secrets_by_field(record: Record) -> Iterator[tuple[str, Secret]]:
+    texts = (("text", record.text), ("essence", record.essence), ("source", record.source))
+    for field, text in (*texts, *(("tags", tag) for tag in record.tags)):
+        yield from ((field, secret) for secret in secrets(text or ""))
+    yield from (("thread", secret) for secret in secrets_in_name(record.thread or ""))
+    yield from (("metadata", secret) for secret in json_secrets(record.metadata))
+
+
+def _orphans(records: Sequence[Record], edges: Sequence[Edge], store: Store) -> Iterator[Finding]:
+    """What points to nothing."""
+    there = {record.id for record in records}
+    for edge in edges:
+        for id in {edge.from_id, edge.to_id} - there:
+            yield Finding(edge.other(id), f"its link of kind {edge.kind} leads to {id}, which is gone")
+    for record in records:
+        gone = [id for id in members(record) if id not in there]
+        if gone:
+            yield Finding(record.id, f"a reflection on {len(gone)} memories that are gone")
+    for judgement in store.judgements():
+        if judgement.memory_id not in there:
+            yield Finding(judgement.memory_id, "judged, and gone")

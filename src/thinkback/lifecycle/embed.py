@@ -1,0 +1,167 @@
+"""Embeddings for one store: opened on first use, never mixed, never in the way of a write."""
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from threading import Lock
+
+import numpy as np
+
+from thinkback.errors import EmbeddingSpaceMismatch, InvalidInput, ModelError, NotFound, ThinkbackError
+from thinkback.model import Draft, Record, Vector
+from thinkback.models.embedders.base import Embedder
+from thinkback.stores.base import EmbeddingSpace, Store
+
+GIVEN = "given"  # the space of vectors that callers bring themselves
+RETRY_SECONDS = 60.0
+Progress = Callable[[int, int], None]
+
+
+class Embedding:
+    """The embedder of a store; `open_embedder` is called once, on first use, and again a minute after it failed."""
+
+    def __init__(self, store: Store, open_embedder: Callable[[], Embedder] | None) -> None:
+        self._store = store
+        self._open = open_embedder
+        self._embedder: Embedder | None = None
+        self._failure: ThinkbackError | None = None
+        self._retry_at = 0.0
+        self._lock = Lock()
+
+    @property
+    def configured(self) -> bool:
+        """Whether an embedder was asked for at all."""
+        return self._open is not None
+
+    @property
+    def fingerprint(self) -> str | None:
+        """The identity of the embedder in use, None before its first use."""
+        return None if self._embedder is None else self._embedder.fingerprint
+
+    def embedder(self) -> Embedder:
+        """The embedder, opened; raises what opening it raised."""
+        with self._lock:
+            if self._embedder is not None:
+                return self._embedder
+            if self._open is None:
+                raise ModelError("this memory was opened without an embedder")
+            if self._failure is not None and time.monotonic() < self._retry_at:
+                raise self._failure
+            try:
+                self._embedder = self._open()
+            except ThinkbackError as error:
+                self._failure, self._retry_at = error, time.monotonic() + RETRY_SECONDS
+                raise
+            return self._embedder
+
+    def space(self) -> EmbeddingSpace:
+        """The embedder's own space."""
+        embedder = self.embedder()
+        return EmbeddingSpace(embedder.fingerprint, embedder.dimensions)
+
+    def query(self, text: str) -> Vector:
+        """The vector of a question; refused when the store's vectors are of another model."""
+        embedder = self.embedder()
+        self._same_space(embedder)
+        return embedder.embed_query(text)
+
+    def _same_space(self, embedder: Embedder) -> None:
+        live = self._store.embedding_space()
+        if live is not None and live.fingerprint != embedder.fingerprint:
+            raise EmbeddingSpaceMismatch(
+                f"the store's vectors were made by {live.fingerprint}, the embedder in use is {embedder.fingerprint}; "
+                "open the store with its own embedder, or run: thinkback reembed"
+            )
+
+    def fill(self, drafts: Sequence[Draft]) -> tuple[list[Draft], EmbeddingSpace | None, ThinkbackError | None]:
+        """Drafts with vectors, as far as they can be had, the vectors' space, and what went wrong if something did."""
+        bare = [draft for draft in drafts if draft.vector is None]
+        given = self._given_space(drafts) if len(bare) < len(drafts) else None
+        if not bare or self._open is None:
+            return list(drafts), given, None
+        try:
+            embedder = self.embedder()
+            self._same_space(embedder)
+            made = iter(embedder.embed_passages([draft.text for draft in bare]))
+        except ThinkbackError as error:
+            return list(drafts), given, error
+        filled = [draft if draft.vector is not None else replace(draft, vector=next(made)) for draft in drafts]
+        return filled, self.space(), None
+
+    def _given_space(self, drafts: Sequence[Draft]) -> EmbeddingSpace:
+        """Vectors a caller brings belong to the store's space, else to the embedder's; without either they found their own."""
+        sizes = sorted({np.size(draft.vector) for draft in drafts if draft.vector is not None})
+        space = self._store.embedding_space() or self._usable_space() or EmbeddingSpace(GIVEN, sizes[0])
+        for size in sizes:
+            if size != space.dimensions:
+                raise InvalidInput(
+                    f"a vector of {size} numbers was given; this store's vectors have {space.dimensions}"
+                )
+        return space
+
+    def _usable_space(self) -> EmbeddingSpace | None:
+        try:
+            return None if self._open is None else self.space()
+        except ThinkbackError:  # a write never waits for a model
+            return None
+
+    def passage(self, text: str) -> tuple[Vector | None, EmbeddingSpace | None, ThinkbackError | None]:
+        """The vector of one changed text with its space, or why there is none."""
+        filled, space, error = self.fill([Draft(text=text)])
+        return filled[0].vector, space, error
+
+    def embed_missing(self, progress: Progress | None = None, batch: int = 64) -> int:
+        """Embeds what was stored without a vector; returns how many."""
+        embedder = self.embedder()
+        self._same_space(embedder)
+        done = 0
+        while waiting := self._store.unembedded(batch):
+            self._store.put_vectors(self._embed(embedder, waiting), self.space())
+            done += len(waiting)
+            if progress:
+                progress(done, 0)
+        return done
+
+    def reembed(self, progress: Progress | None = None, batch: int = 64) -> int:
+        """Builds a new generation of vectors beside the old one, then switches; resumes where a killed run stopped."""
+        embedder, space = self.embedder(), self.space()
+        left = self._store.begin_reembedding(space)
+        done = 0
+        switched = False
+        try:
+            while not switched:
+                while waiting := self._store.next_to_reembed(batch):
+                    self._store.put_reembedded(self._embed(embedder, waiting), space)
+                    done += len(waiting)
+                    if progress:
+                        progress(done, left)
+                late, switched = self._switch(embedder, space, batch)
+                done += late
+        except NotFound:  # nothing is being built any more
+            self._finished_by_another(space)
+        return done
+
+    def _finished_by_another(self, space: EmbeddingSpace) -> None:
+        """Two processes that embed anew with one model do the work together, and one of them switches."""
+        live = self._store.embedding_space()
+        if live != space:
+            raise EmbeddingSpaceMismatch(
+                f"the store was embedded anew by {live.fingerprint if live else 'another model'} meanwhile; the re-embedding to "
+                f"{space.fingerprint} was given up. To have it all the same, run again: thinkback reembed"
+            )
+
+    def _switch(self, embedder: Embedder, space: EmbeddingSpace, batch: int) -> tuple[int, bool]:
+        """Makes the new generation live, unless many were written since; the last few are embedded while nobody can write."""
+        with self._store.transaction():
+            late = self._store.next_to_reembed(batch)
+            if len(late) == batch:
+                return 0, False
+            if late:
+                self._store.put_reembedded(self._embed(embedder, late), space)
+            self._store.finish_reembedding(space)
+        return len(late), True
+
+    @staticmethod
+    def _embed(embedder: Embedder, versions: Mapping[int, Record]) -> dict[int, Vector]:
+        vectors = embedder.embed_passages([record.text for record in versions.values()])
+        return dict(zip(versions, vectors, strict=True))

@@ -1,0 +1,254 @@
+"""Proof that something is gone: every leg and index is asked for it, and the live files are read byte by byte."""
+
+import json
+import re
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+from thinkback.input_checks import canonical_json
+from thinkback.lifecycle.reflect.observations import pages
+from thinkback.lifecycle.repetition import holding
+from thinkback.model import REFLECTION, Filter, Record, Vector
+from thinkback.search.pipeline import members
+from thinkback.search.query.keywords import segment
+from thinkback.stores.base import OWED, Store
+from thinkback.stores.byte_search import SHORTEST, found_in
+
+RUN = 24  # bytes of text looked for at once
+_NUMBERS = 8  # of a vector looked for at once, from its beginning, middle and end
+_DISTINCT = 4  # bytes at the head of a run; zeros stand everywhere
+_WORD = re.compile(r"[^\W_]+")
+_ALL = 1_000_000
+_DEEP = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Search:
+    """How often one leg or index was asked, and what it still held of the forgotten."""
+
+    where: str
+    asked: int
+    found: int
+
+
+@dataclass(frozen=True, slots=True)
+class Scan:
+    """A live file that was read, how many traces stood in it, and the ids among them."""
+
+    file: str
+    bytes: int
+    traces: int
+    ids: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Evidence:
+    """What is about to be forgotten, kept only until the proof is done."""
+
+    versions: Mapping[str, Sequence[Record]]
+    vectors: Mapping[str, Vector]
+
+    @property
+    def ids(self) -> frozenset[str]:
+        return frozenset(self.versions)
+
+    def records(self) -> Iterator[Record]:
+        """Every version of every memory."""
+        for versions in self.versions.values():
+            yield from versions
+
+
+def gather(store: Store, ids: Sequence[str]) -> Evidence:
+    """Reads what there is of these memories, before it goes."""
+    there = list(store.get(ids))
+    return Evidence({id: store.history(id) for id in there}, store.vectors(there))
+
+
+# -- the indexes
+
+
+def search(store: Store, evidence: Evidence, now: int) -> Iterator[Search]:
+    """Asks every leg and index for what was forgotten."""
+    ids, anything = evidence.ids, Filter(now=now, everything=True)
+    texts = list(evidence.records())
+    yield Search("memories", len(ids), len(store.get(sorted(ids))))
+    yield Search("history", len(ids), sum(len(store.history(id)) for id in sorted(ids)))
+    yield Search("keyword leg", len(texts), sum(_by_words(store, record, anything, ids) for record in texts))
+    vectors = evidence.vectors.values()
+    yield Search(
+        "vector leg", len(vectors), sum(_among(store.search_vectors(v, anything, _DEEP), ids) for v in vectors)
+    )
+    yield Search("dates leg", len(ids), len(store.dated(anything.now, anything.only(sorted(ids)), len(ids))))
+    yield Search("graph leg", len(ids), len(store.edges(sorted(ids), anything, _ALL)))
+    yield Search("links", 1, sum(edge.from_id in ids or edge.to_id in ids for edge in store.export_edges()))
+    reflections = list(pages(store, replace(anything, kinds=(REFLECTION,))))
+    yield Search("reflections", len(reflections), sum(bool(ids.intersection(members(r))) for r in reflections))
+    yield Search("judgements", 1, sum(judgement.memory_id in ids for judgement in store.judgements()))
+    told = store.journal(None, _ALL)
+    yield Search("journal", 1, sum(entry.memory_id in ids or not ids.isdisjoint(entry.named) for entry in told))
+    yield Search("settings", 1, sum(_names(value, ids) for value in _settings(store).values()))
+    # What only waits to be cleared is told by the receipt itself.
+    yield Search("indexes against text", 1, sum(problem.area != OWED for problem in store.check()))
+
+
+def _settings(store: Store) -> Mapping[str, str]:
+    with store.snapshot() as everything:
+        return everything.settings
+
+
+def _names(setting: str, ids: frozenset[str]) -> bool:
+    """Whether a setting is an id, or an object or a list of them."""
+    try:
+        held = json.loads(setting)
+    except json.JSONDecodeError:
+        held = setting
+    names = held if isinstance(held, dict | list) else [held]
+    return any(isinstance(name, str) and name in ids for name in names)
+
+
+def _by_words(store: Store, record: Record, anything: Filter, ids: frozenset[str]) -> int:
+    query = holding(record.text)
+    now = _among(store.search_keywords(query, anything, _DEEP), ids)
+    then = replace(anything, known_at=record.recorded_at)
+    return now + _among(store.search_keywords(query, then, _DEEP), ids)
+
+
+def _among(hits: Sequence[object], ids: frozenset[str]) -> int:
+    return sum(getattr(hit, "id", None) in ids for hit in hits)
+
+
+# -- the files
+
+
+def scan(store: Store, evidence: Evidence) -> tuple[list[Scan], int]:
+    """Reads the live files for traces; also returns how many texts and ids are too short to be told from chance."""
+    needles, too_short = _needles(evidence)
+    files = live_files(store)
+    found = {file: found_in(file, needles) for file in files}
+    traces = _not_shared(store, set().union(*found.values()) if found else set())
+    scans = [
+        Scan(file.name, file.stat().st_size, len(found[file] & traces), tuple(_ids_in(found[file] & traces, evidence)))
+        for file in files
+    ]
+    return scans, too_short
+
+
+def _ids_in(traces: set[bytes], evidence: Evidence) -> Iterator[str]:
+    for id in sorted(evidence.ids):
+        if traces.intersection(_spelled(id)):
+            yield id
+
+
+def _spelled(id: str) -> set[bytes]:
+    """An id as a column holds it, and as it stands in JSON, with and without escapes."""
+    return {id.encode(), *(json.dumps(id, ensure_ascii=escaped)[1:-1].encode() for escaped in (True, False))}
+
+
+def live_files(store: Store) -> list[Path]:
+    """The file of a store, its logs and whatever lies beside it under its name; none for a store on a server or in memory.
+
+    Shared memory is left out: it holds numbers of pages and no text, and the locks of everyone who reads.
+    """
+    path = getattr(store, "path", None)
+    if path is None or not Path(path).is_file():
+        return []
+    file = Path(path)
+    beside = (other for other in file.parent.iterdir() if other.name.startswith(file.name) and other.is_file())
+    return sorted(other for other in beside if other.name != f"{file.name}-shm")
+
+
+def _needles(evidence: Evidence) -> tuple[set[bytes], int]:
+    needles: set[bytes] = set()
+    too_short = 0
+    for text in dict.fromkeys(text for record in evidence.records() for text in said(record)):
+        runs = runs_of(text)
+        needles.update(runs)
+        needles.update(word.encode()[:SHORTEST] for word in words(text) if len(word.encode()) >= SHORTEST)
+        too_short += not runs
+    needles.update(run for vector in evidence.vectors.values() for run in _parts(vector))
+    needles = {needle for needle in needles if len(set(needle[:SHORTEST])) >= _DISTINCT}
+    for id in evidence.ids:
+        spelled = {spelling for spelling in _spelled(id) if len(spelling) >= SHORTEST}
+        needles |= spelled
+        too_short += not spelled
+    return needles, too_short
+
+
+def _parts(vector: Vector) -> Iterator[bytes]:
+    """A few numbers of a vector from its beginning, middle and end, each time from one that is not zero."""
+    filled = np.flatnonzero(vector)
+    for start in dict.fromkeys((filled[0], filled[len(filled) // 2], filled[max(0, len(filled) - _NUMBERS)])):
+        part = vector[start : start + _NUMBERS].astype("<f4").tobytes()
+        if len(part) >= SHORTEST:
+            yield part
+
+
+def said(record: Record) -> Iterator[str]:
+    """Every text of a version that lies in the file, as it is and as it is indexed."""
+    for text in (record.text, record.essence or "", " ".join(record.tags)):
+        if text:
+            yield text
+            if segment(text) != text:
+                yield segment(text)
+    if record.metadata:
+        yield canonical_json(record.metadata)
+
+
+def runs_of(text: str) -> list[bytes]:
+    """A text cut into runs of 24 bytes, the last one overlapping; none if it has less than 8."""
+    data = text.encode()
+    if len(data) < SHORTEST:
+        return []
+    starts = [*range(0, len(data) - RUN, RUN), max(0, len(data) - RUN)]
+    return [data[start : start + RUN] for start in starts]
+
+
+def words(text: str) -> set[str]:
+    """The words of a text as an index spells them, but for their endings."""
+    return set(_WORD.findall(text.lower()))
+
+
+def _not_shared(store: Store, found: set[bytes]) -> set[bytes]:
+    """Of the runs found, those that neither another memory nor an empty store accounts for."""
+    left = set(found)
+    for whole in _accounts(store) if left else ():
+        left = {run for run in left if run not in whole}
+        if not left:
+            break
+    return left
+
+
+def _accounts(store: Store) -> Iterator[bytes]:
+    ids: list[str] = []
+    for record in store.export_records():
+        ids.append(record.id)
+        names = (record.id, record.thread or "", record.source or "", record.kind, record.tier)
+        texts = "\0".join((*said(record), *names))
+        yield f"{texts}\0{texts.lower()}".encode()
+    yield "\0".join(text for j in store.judgements() for text in (j.query, j.query.lower())).encode()
+    yield "\0".join(_words_of_upkeep(store)).encode()
+    for start in range(0, len(ids), _DEEP):
+        yield from (vector.astype("<f4").tobytes() for vector in store.vectors(ids[start : start + _DEEP]).values())
+    yield _empty(store)
+
+
+def _words_of_upkeep(store: Store) -> set[str]:
+    """What links, the journal and settings are called by; whom they name is no excuse."""
+    entries = store.journal(None, _ALL)
+    fields = {name for entry in entries for name in (*entry.before, *entry.after)}
+    kinds = {edge.kind for edge in store.export_edges()}
+    return {*kinds, *fields, *_settings(store), *(entry.action for entry in entries), *(e.batch for e in entries)}
+
+
+def _empty(store: Store) -> bytes:
+    """What a store of this kind holds before anything was remembered: the names of its tables and columns."""
+    with tempfile.TemporaryDirectory() as folder:
+        fresh = type(store)(Path(folder) / "empty.db")  # type: ignore[call-arg]
+        fresh.scrub()
+        whole = b"".join(file.read_bytes() for file in live_files(fresh))
+        fresh.close()
+    return whole + whole.lower()

@@ -1,0 +1,176 @@
+"""Linking each memory to its nearest neighbour, only what is new, in steps that can be broken off anywhere.
+
+The store keeps which memories were compared (`reflect.seen`): a hash of each one's id and vector, its last bit saying whether a
+link was made. After every step all seen memories have their nearest neighbour among the seen, so a killed run is simply
+continued, and of two processes at once the slower one starts over from what the faster one wrote. Many memories at once are
+linked through an index in a single step: then the index is the work, and a killed run builds it again.
+"""
+
+import base64
+import hashlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thinkback.errors import MissingExtra
+from thinkback.lifecycle.reflect import approximate as index
+from thinkback.lifecycle.reflect.model import NEAREST, Consolidation
+from thinkback.lifecycle.reflect.nearest import BLOCK_ROWS, Neighbourhood, Rows
+from thinkback.lifecycle.reflect.observations import SEEN, Observations
+from thinkback.model import Edge
+from thinkback.stores.base import Store
+
+Progress = Callable[[int, int], None]
+STEP = 16 * BLOCK_ROWS  # memories compared between two commits
+INDEX_FROM = 100_000  # new memories at once; with fewer, comparing all pairs takes less processor time
+_INDEXED = f"all pairs were compared; an index, quicker from {INDEX_FROM:,} new memories on,"
+_LINKED, _APART = np.uint64(1), np.uint64(0)
+_CLOSE = 1e-9  # two weights that differ by less are one
+Marks = NDArray[np.uint64]
+
+
+class Overtaken(Exception):
+    """Another process wrote links meanwhile; the run begins anew from there."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Links:
+    """The nearest neighbours of all observations; `token` is what `reflect.seen` holds as long as they are current."""
+
+    near: Neighbourhood
+    made: int
+    token: str | None
+    warnings: tuple[str, ...] = ()
+
+    def graph(self, ids: Sequence[str]) -> dict[str, dict[str, float]]:
+        """Undirected, weighted by cosine."""
+        graph: dict[str, dict[str, float]] = {id: {} for id in ids}
+        for row in np.flatnonzero(self.near.nearest >= 0).tolist():
+            one, other = ids[row], ids[int(self.near.nearest[row])]
+            graph[one][other] = graph[other][one] = float(self.near.cosine[row])
+        return graph
+
+
+class Linker:
+    """One run of linking over one look at the store; a dry run writes nothing."""
+
+    def __init__(self, store: Store, seen: Observations, settings: Consolidation, now: int, dry_run: bool) -> None:
+        self._store, self._seen, self._settings, self._now, self._dry = store, seen, settings, now, dry_run
+        self._near = Neighbourhood(seen.matrix, settings.link_at)
+        self._marks = _marks(seen)
+        self._links = dict(seen.links)  # as the store holds them
+        self._stray = list(seen.stray)
+        self._token = seen.token
+
+    def run(self, progress: Progress) -> Links:
+        """Brings every observation's link up to date; raises Overtaken."""
+        known = self._settled()
+        everyone = np.arange(len(self._seen.ids))
+        todo = np.setdiff1d(everyone, known)
+        many = len(todo) >= INDEX_FROM
+        if many and index.available():
+            for rows, others in index.proposals(self._near.matrix, todo, progress):
+                self._near.introduce(rows, others)
+        else:
+            self._compare(todo, known, progress)
+        made = len(list(self._changed(self._seen.links)))
+        self._commit(everyone)
+        slow = many and not index.available()
+        return Links(self._near, made, self._token, (str(MissingExtra.of(_INDEXED, "ann")),) if slow else ())
+
+    def _compare(self, todo: Rows, known: Rows, progress: Progress) -> None:
+        for done in range(0, len(todo), BLOCK_ROWS):
+            rows = todo[done : done + BLOCK_ROWS]
+            self._near.meet_each_other(rows)
+            self._near.meet(rows, known)
+            known = np.union1d(known, rows)
+            progress(done + len(rows), len(todo))
+            if (done + BLOCK_ROWS) % STEP == 0:
+                self._commit(known)
+
+    def _settled(self) -> Rows:
+        """Rows that an earlier run compared and whose link still says the truth; their neighbours are taken over."""
+        ids, near = self._seen.ids, self._near
+        places = {id: row for row, id in enumerate(ids)}
+        edges = [self._links.get(id) for id in ids]
+        ends = np.array([-1 if edge is None else places.get(edge.to_id, -1) for edge in edges], dtype=np.intp)
+        told = np.array([0.0 if edge is None else edge.weight for edge in edges])
+        linked = np.flatnonzero(ends >= 0)
+        near.know(linked, ends[linked])
+        right = (near.cosine >= near.at) & (np.abs(told - self._settings.link_weight * near.cosine) < _CLOSE)
+        consistent = right | np.array([edge is None for edge in edges], dtype=bool)
+        before = _read(self._token, self._settings)
+        settled = consistent & np.isin(self._marks | np.where(right, _LINKED, _APART), before)
+        near.forget(np.flatnonzero(~settled))
+        return np.flatnonzero(settled)
+
+    def _commit(self, known: Rows) -> None:
+        changed = list(self._changed(self._links))
+        flags = np.where(self._near.nearest[known] >= 0, _LINKED, _APART)
+        token = _spell(np.sort(self._marks[known] | flags), self._settings)
+        if self._dry or not (changed or self._stray or token != self._token):
+            return
+        with self._store.transaction():
+            if self._seen.overtaken(self._store, self._token):
+                raise Overtaken
+            self._write(changed)
+            self._store.set_setting(SEEN, token)
+        self._token = token
+
+    def _changed(self, held: Mapping[str, Edge]) -> Iterator[tuple[Edge | None, Edge | None]]:
+        """What is held beside what is true, where they differ."""
+        for row, id in enumerate(self._seen.ids):
+            old, new = held.get(id), self._edge(row)
+            if old is None and new is None:
+                continue
+            if old is None or new is None or old.to_id != new.to_id or abs(old.weight - new.weight) >= _CLOSE:
+                yield old, new
+
+    def _edge(self, row: int) -> Edge | None:
+        other = self._near.nearest[row]
+        if other < 0:
+            return None
+        weight = self._settings.link_weight * float(self._near.cosine[row])
+        ends = self._seen.ids[row], self._seen.ids[other]
+        return Edge(from_id=ends[0], to_id=ends[1], kind=NEAREST, weight=weight, created_at=self._now)
+
+    def _write(self, changed: Sequence[tuple[Edge | None, Edge | None]]) -> None:
+        replaced = [old for old, _ in changed if old is not None]
+        for old in [*self._stray, *replaced]:
+            self._store.unlink(old.from_id, old.to_id, NEAREST)
+        self._stray = []
+        for old in replaced:
+            del self._links[old.from_id]
+        new = [edge for _, edge in changed if edge is not None]
+        there = self._store.get(list({id for edge in new for id in (edge.from_id, edge.to_id)}))
+        # What was forgotten since we looked is passed over; the next run sees that a link is missing.
+        new = [edge for edge in new if edge.from_id in there and edge.to_id in there]
+        self._store.link(new, self._now)
+        self._links.update((edge.from_id, edge) for edge in new)
+
+
+def _marks(seen: Observations) -> Marks:
+    """A hash of each observation's id and vector, its last bit free."""
+    digests = (
+        hashlib.blake2b(id.encode() + b"\0" + row.tobytes(), digest_size=8).digest()
+        for id, row in zip(seen.ids, seen.matrix, strict=True)
+    )
+    marks = np.frombuffer(b"".join(digests), dtype="<u8").astype(np.uint64)
+    return marks & ~_LINKED
+
+
+def _spell(marks: Marks, settings: Consolidation) -> str:
+    return _terms(settings) + base64.b64encode(marks.astype("<u8").tobytes()).decode("ascii")
+
+
+def _read(token: str | None, settings: Consolidation) -> Marks:
+    """The marks of an earlier run; none if it linked on other terms."""
+    if token is None or not token.startswith(_terms(settings)):
+        return np.zeros(0, dtype=np.uint64)
+    return np.frombuffer(base64.b64decode(token.removeprefix(_terms(settings))), dtype="<u8").astype(np.uint64)
+
+
+def _terms(settings: Consolidation) -> str:
+    return f"{settings.link_at!r} {settings.link_weight!r} "

@@ -1,0 +1,78 @@
+"""Reflections after some of their members are gone: written anew without them, or not at all."""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from thinkback.lifecycle.reflect import themes
+from thinkback.lifecycle.reflect.model import CONSOLIDATED, PUBLISHED, Theme
+from thinkback.lifecycle.reflect.observations import pages
+from thinkback.lifecycle.reflect.phrases import Lexicon, key_phrases
+from thinkback.lifecycle.reflect.plan import SAME
+from thinkback.model import REFLECTION, Draft, Edge, Filter, Record
+from thinkback.search.pipeline import members
+from thinkback.stores.base import Store
+
+_ALL = 1_000_000
+
+
+def derived_from(store: Store, ids: Sequence[str], now: int) -> list[Record]:
+    """The reflections that were made from any of these memories."""
+    edges = store.edges(ids, Filter(now=now, everything=True), _ALL, sequence=False)
+    found = {e.from_id for id, its in edges.items() for e in its if e.kind == CONSOLIDATED and e.to_id == id}
+    return [record for record in store.get(sorted(found - set(ids))).values() if record.kind == REFLECTION]
+
+
+def rebuild(store: Store, old: Sequence[Record], now: int) -> list[str]:
+    """Writes reflections anew from the members that are left; inside the caller's transaction, after the old ones are gone."""
+    left = {record.id: members(record) for record in old}
+    records = store.get(sorted({id for its in left.values() for id in its}))
+    vectors = store.vectors(list(records))
+    drafts: dict[str, Draft] = {}
+    for reflection in old:
+        its = sorted(id for id in left[reflection.id] if id in vectors)
+        theme = _theme(its, records)
+        matrix = np.stack([vectors[id] for id in its]) if its else np.zeros((0, 1), dtype=np.float32)
+        if theme is not None and themes.refusal([records[id] for id in its], matrix, PUBLISHED) is None:
+            drafts[theme.id] = themes.draft(theme, records, themes.centre(matrix))
+    there = store.get(list(drafts))
+    fresh = [draft for id, draft in drafts.items() if id not in there]
+    written = store.add(fresh, now, store.embedding_space())
+    edges = [
+        Edge(from_id=record.id, to_id=id, kind=CONSOLIDATED, created_at=now)
+        for record in written
+        for id in members(record)
+    ]
+    if edges:
+        store.link(edges, now)
+    return [record.id for record in written]
+
+
+def renew(store: Store, now: int) -> list[str]:
+    """Gives every reflection the mean of its members' vectors, where it has another; for after a change of embedder."""
+    every = [reflection.id for reflection in pages(store, Filter(now=now, kinds=(REFLECTION,), everything=True))]
+    return [id for id in every if _renewed(store, id, now)]
+
+
+def _renewed(store: Store, id: str, now: int) -> bool:
+    """One reflection at a time, so that others can write in between; it may be gone by then."""
+    with store.transaction():
+        its = [one for reflection in store.get([id]).values() for one in members(reflection)]
+        found = store.vectors([id, *its])
+        vectors = [found[one] for one in its if one in found]
+        if not vectors:
+            return False
+        centre = themes.centre(np.stack(vectors))
+        if id in found and np.abs(found[id] - centre).max() <= SAME:
+            return False
+        store.update(id, {}, now, centre, store.embedding_space())
+    return True
+
+
+def _theme(its: Sequence[str], records: Mapping[str, Record]) -> Theme | None:
+    """What is left, described by its own words alone; the next consolidation weighs them against everybody's."""
+    if len(its) < PUBLISHED.smallest:
+        return None
+    lexicon = Lexicon.of((id, records[id].text) for id in its)
+    said = key_phrases(lexicon, [its], PUBLISHED.keywords)[0]
+    return Theme(themes.identity(its), tuple(its), said, 0.0) if said else None

@@ -1,0 +1,79 @@
+"""Themes: which clusters are one, and how a theme is written down as a reflection."""
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from thinkback.lifecycle.reflect.model import Consolidation, Theme
+from thinkback.model import REFLECTION, Draft, Record, Vector
+from thinkback.search.selection import canonical
+
+THEME = f"{REFLECTION}-"  # how the id of a theme's reflection begins
+
+
+def identity(members: Sequence[str]) -> str:
+    """The id of the reflection of these members, in whatever order and process they are found."""
+    digest = hashlib.sha256("\n".join(sorted(members)).encode()).hexdigest()
+    return f"{THEME}{digest[:32]}"
+
+
+def coherence(vectors: Vector) -> float:
+    """The mean cosine of all pairs: (|Σv|² − n) / (n · (n − 1)) for n unit vectors."""
+    count = len(vectors)
+    total = np.square(vectors.sum(axis=0, dtype=np.float64)).sum()
+    return round(float((total - count) / (count * (count - 1))), 9)
+
+
+def centre(vectors: Vector) -> Vector:
+    """The normalised mean."""
+    mean = vectors.mean(axis=0, dtype=np.float64)
+    length = float(np.linalg.norm(mean))
+    middle: Vector = (mean / length if length > 0 else vectors[0]).astype(np.float32)
+    return middle
+
+
+def refusal(records: Sequence[Record], vectors: Vector, settings: Consolidation) -> str | None:
+    """Why a cluster is no theme, before its key phrases are looked for."""
+    if len(records) < settings.smallest:
+        return "too small"
+    if len(records) > settings.largest:
+        return "too large"
+    if len({canonical(record.text) for record in records}) < len(records):
+        return "holds duplicates"
+    if coherence(vectors) < settings.coherence:
+        return "not coherent"
+    return None
+
+
+def content(theme: Theme) -> str:
+    """The text of a reflection: member ids and keywords."""
+    return json.dumps({"members": list(theme.members), "keywords": list(theme.keywords)}, ensure_ascii=False)
+
+
+def essence(theme: Theme) -> str:
+    """A theme in words."""
+    return ", ".join(theme.keywords)
+
+
+def draft(theme: Theme, records: Mapping[str, Record], vector: Vector) -> Draft:
+    """A theme as a memory: as old as its newest member, as trusted as its least, tagged as all of them are."""
+    members = [records[id] for id in theme.members]
+    return Draft(
+        id=theme.id,
+        text=content(theme),
+        essence=essence(theme),
+        kind=REFLECTION,
+        priority="P2",
+        tags=tuple(tag for tag in members[0].tags if all(tag in other.tags for other in members)),
+        valid_from=max(record.date for record in members),
+        updated_at=max(record.updated_at for record in members),
+        trust=min(record.trust for record in members),
+        vector=vector,
+    )
+
+
+def as_written(id: str, members: Sequence[str]) -> Record:
+    """A reflection of these members without its words, for writing it anew."""
+    return Record(id=id, text=content(Theme(id, tuple(members), (), 0.0)), kind=REFLECTION)

@@ -1,0 +1,1 @@
+"""Finding likely secrets in stored text."""

@@ -1,0 +1,169 @@
+"""Undoing a batch of the journal, newest action first; what was changed since is left alone and told."""
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from thinkback.errors import NotFound
+from thinkback.lifecycle.corroboration import CONTESTED, DECAYED_UNTIL
+from thinkback.lifecycle.reflect.observations import CORROBORATES
+from thinkback.lifecycle.reflect.promote import RAISED, raised
+from thinkback.lifecycle.reflect.rebuild import rebuild
+from thinkback.lifecycle.reflect.themes import as_written
+from thinkback.model import Record
+from thinkback.stores.base import STANDING, JournalEntry, Store
+
+_ALL = 10_000_000
+_MOST_NAMED = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Undone:
+    """What undoing a batch came to: memories brought back to what they were, and those left alone with the reason.
+
+    `passed_over` are the later batches of which nothing could be undone, when none was named: the reason by memory, by batch.
+    """
+
+    batch: str
+    undone: tuple[str, ...]
+    skipped: Mapping[str, str]
+    passed_over: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+
+
+def undo(store: Store, batch: str | None, now: int) -> Undone:
+    """Undoes a batch; if none is named, the last one of which anything can be undone."""
+    with store.transaction():
+        if batch is not None:
+            entries = store.journal(batch, _ALL)
+            if not entries:
+                raise NotFound(f"the journal has no batch {batch!r}; `thinkback undo --list` shows what there is")
+            return _undo_batch(store, batch, entries, now)
+        passed_over: dict[str, Mapping[str, str]] = {}
+        left = (entry.batch for entry in store.journal(None, _ALL) if entry.undone_at is None)
+        for last in dict.fromkeys(left):
+            undone = _undo_batch(store, last, store.journal(last, _ALL), now)
+            if undone.undone:
+                return replace(undone, passed_over=passed_over)
+            passed_over[last] = undone.skipped
+    why = "; ".join(f"{last}: {why_left(skipped)}" for last, skipped in passed_over.items())
+    raise NotFound("the journal holds nothing that could be undone" + (f". Passed over {why}" if why else ""))
+
+
+def why_left(reasons: Mapping[str, str]) -> str:
+    """Why memories were left alone: `was forgotten (m0, m1, m2 and 4 more); was changed since: tier (m9)`."""
+    ids: dict[str, list[str]] = {}
+    for id, reason in reasons.items():
+        ids.setdefault(reason, []).append(id)
+    more = {reason: len(its) - _MOST_NAMED for reason, its in ids.items()}
+    return "; ".join(
+        f"{reason} ({', '.join(its[:_MOST_NAMED])}{f' and {more[reason]} more' if more[reason] > 0 else ''})"
+        for reason, its in ids.items()
+    )
+
+
+def barred(entry: JournalEntry) -> str | None:
+    """Why an action can never be undone, whatever became of its memory since."""
+    if entry.action == "redact":
+        return "a redaction cannot be undone"
+    if not entry.before and not entry.after:  # forgetting a memory takes its name from the entries of others
+        return "what it was about was forgotten"
+    if entry.action not in _SPECIAL and not (entry.before and set(entry.before) <= set(STANDING)):
+        return f"a {entry.action} cannot be undone"
+    return None
+
+
+def _undo_batch(store: Store, batch: str, entries: Sequence[JournalEntry], now: int) -> Undone:
+    done: list[JournalEntry] = []
+    skipped: dict[str, str] = {}
+    for entry in entries:
+        reason = "was undone already" if entry.undone_at is not None else _undo(store, entry, now)
+        if reason is None:
+            done.append(entry)
+        else:
+            skipped[entry.memory_id or entry.action] = reason
+    store.mark_undone([entry.id for entry in done], now)
+    return Undone(batch, tuple(dict.fromkeys(e.memory_id for e in done if e.memory_id)), skipped)
+
+
+def _undo(store: Store, entry: JournalEntry, now: int) -> str | None:
+    """Takes back one action; returns why it cannot."""
+    never = barred(entry)
+    if never is not None:
+        return never
+    special = _SPECIAL.get(entry.action)
+    if special is not None:
+        return special(store, entry, now)
+    record = store.get([entry.memory_id]).get(entry.memory_id)
+    reason = _changed_since(record, entry.after)
+    if reason is None:
+        store.amend({entry.memory_id: entry.before}, now)
+        _note_priority(store, entry)
+    return reason
+
+
+def _changed_since(record: Record | None, after: Mapping[str, object]) -> str | None:
+    if record is None:
+        return "was forgotten"
+    other = [name for name, value in after.items() if getattr(record, name) != value]
+    return f"was changed since: {', '.join(other)}" if other else None
+
+
+def _note_priority(store: Store, entry: JournalEntry) -> None:
+    """Keeps in mind who stands at P1 by promotion."""
+    if entry.action not in ("promote", "demote"):
+        return
+    noted = raised(store)
+    if entry.action == "promote":
+        noted.pop(entry.memory_id, None)
+    else:
+        noted[entry.memory_id] = str(entry.after["priority"])
+    store.set_setting(RAISED, json.dumps(noted, sort_keys=True))
+
+
+def _unlink(store: Store, entry: JournalEntry, now: int) -> str | None:
+    gone = store.unlink(entry.memory_id, str(entry.after[CORROBORATES]), CORROBORATES)
+    return None if gone else "the link is gone already"
+
+
+def _uncontest(store: Store, entry: JournalEntry, now: int) -> str | None:
+    before, after = dict(entry.before), dict(entry.after)
+    other, known = after.pop(CONTESTED, None), before.pop(CONTESTED, None)
+    record = store.get([entry.memory_id]).get(entry.memory_id)
+    reason = _changed_since(record, after)
+    if reason is None:
+        if known is None and other is not None:  # what contradicted it may be forgotten; it can still be opened again
+            store.unlink(entry.memory_id, str(other), CONTESTED)
+        if before:
+            store.update(entry.memory_id, before, now)
+    return reason
+
+
+def _unreflect(store: Store, entry: JournalEntry, now: int) -> str | None:
+    if not store.forget([entry.memory_id]):
+        return "was forgotten"
+    store.log([replace(entry, undone_at=now)])  # it went with the theme, but that it was undone is worth knowing
+    return None
+
+
+def _reflect_again(store: Store, entry: JournalEntry, now: int) -> str | None:
+    if not entry.before.get("members"):
+        return "what it was about was forgotten"
+    return (
+        None if rebuild(store, [as_written(entry.memory_id, entry.before["members"])], now) else "its members changed"
+    )
+
+
+def _decay_clock(store: Store, entry: JournalEntry, now: int) -> str | None:
+    if store.setting(DECAYED_UNTIL) == str(entry.after["until"]):
+        before = entry.before["until"]
+        store.set_setting(DECAYED_UNTIL, None if before is None else str(before))
+    return None
+
+
+_SPECIAL: dict[str, Callable[[Store, JournalEntry, int], str | None]] = {
+    "corroborate": _unlink,
+    "contest": _uncontest,
+    "reflect": _unreflect,
+    "unreflect": _reflect_again,
+    "decayed-until": _decay_clock,
+}

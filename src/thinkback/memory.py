@@ -1,0 +1,411 @@
+"""Memory: what people hold."""
+
+import warnings
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import Executor
+from contextlib import suppress
+from functools import lru_cache
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self, Unpack
+
+from thinkback.clock import Clock, Moment, system_clock, to_us, zone_of
+from thinkback.errors import EmbeddingSpaceMismatch, InvalidInput, NotFound, ThinkbackError
+from thinkback.inputs import (
+    Fields,
+    Where,
+    check_claim,
+    converted,
+    draft,
+    filter_of,
+    ids_given,
+    known_fields,
+    text_and_fields,
+)
+from thinkback.lifecycle.access_log import Recalls
+from thinkback.lifecycle.archive import archive, restore
+from thinkback.lifecycle.audit import AuditReport, audit
+from thinkback.lifecycle.corroboration import contest
+from thinkback.lifecycle.embed import Embedding
+from thinkback.lifecycle.forget import forget
+from thinkback.lifecycle.receipt import Receipt, forget_verified
+from thinkback.lifecycle.redact import Redacted, redact
+from thinkback.lifecycle.reflect.model import PUBLISHED, Consolidation, Reflected
+from thinkback.lifecycle.reflect.rebuild import renew
+from thinkback.lifecycle.reflect.run import reflect
+from thinkback.lifecycle.reflect.search_themes import reflections_only
+from thinkback.lifecycle.remember import remember
+from thinkback.lifecycle.tidy import Tidied, tidy
+from thinkback.lifecycle.undo import Undone, undo
+from thinkback.lifecycle.update import say, stand
+from thinkback.model import REFLECTION, Edge, Filter, Record, Vector
+from thinkback.models.chat import Chat
+from thinkback.models.embedders.base import validate_vectors
+from thinkback.models.rerankers.base import Reranker
+from thinkback.search.executors import Inline, Threads
+from thinkback.search.pipeline import Engine, Notes, gather, search
+from thinkback.search.query.parse import parse
+from thinkback.search.query.tags import Vocabulary
+from thinkback.search.ranking import Gathered
+from thinkback.search.recipes.model import Recipe
+from thinkback.search.recipes.toml import resolve
+from thinkback.search.signals.reflection import Reflection
+from thinkback.search.trace import Recall
+from thinkback.stores.base import STANDING, VERSIONED, Judgement, Problem, Store
+
+Progress = Callable[[int, int], None]
+_FOLLOWING = ("slides", "claim", "claimed_at")  # from the expiry and the confidence
+CHANGEABLE = tuple(name for name in (*VERSIONED, *STANDING) if name not in _FOLLOWING)
+
+
+class ThinkbackWarning(UserWarning):
+    """Something optional failed; what was asked for was done without it."""
+
+
+class Memory:
+    """A memory that can be searched; made by `thinkback.open`, closed by `with` or `close()`."""
+
+    def __init__(
+        self,
+        store: Store,
+        *,
+        embedding: Embedding | None = None,
+        reranker: Callable[[str], Reranker] | None = None,
+        chat: Chat | None = None,
+        recipe: str | Path | Recipe = "default",
+        clock: Clock = system_clock,
+        strict: bool = False,
+        count_accesses: bool = True,
+    ) -> None:
+        self.store = store
+        self.clock = clock
+        self.recipe = resolve(recipe)
+        self.strict = strict
+        self.count_accesses = count_accesses
+        self._embedding = embedding or Embedding(store, None)
+        self._reranker = reranker
+        self.chat = chat
+        self._pool: Executor = Threads(max_workers=4, thread_name_prefix="thinkback")
+        self._recalls = Recalls(store, clock)
+        self._vocabulary: tuple[Mapping[str, int], Vocabulary] | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Writes what is pending and lets go of the file."""
+        try:
+            self._recalls.close()
+        except ThinkbackError as error:
+            self._warn(f"the last recalls were not counted: {error}")
+        finally:
+            self._pool.shutdown(wait=True)
+            self.store.close()
+
+    # -- writing -------------------------------------------------------------------------------------------------------------------
+
+    def remember(self, text: str, **fields: Unpack[Fields]) -> Record:
+        """Stores one memory: `remember("Oscar is a grey cat", tags=["pets"], thread="chat-7")`."""
+        return self.remember_many([{"text": text, **fields}])[0]
+
+    def remember_many(self, items: Iterable[str | Mapping[str, Any]]) -> list[Record]:
+        """Stores many memories in one transaction, all or none; each a text, or a mapping with `text` and `remember`'s fields."""
+        drafts = [draft(*text_and_fields(item)) for item in items]
+        if not drafts:
+            return []
+        filled, space, failure = self._embedding.fill(drafts)
+        if failure is not None:
+            self._warn(f"stored without vectors, found by keyword: {failure}")
+        try:
+            records = remember(self.store, filled, space, self.clock())
+        except EmbeddingSpaceMismatch as switched:  # the store was embedded anew while these were embedded
+            self._warn(f"stored without vectors, found by keyword: {switched}")
+            records = remember(self.store, drafts, None, self.clock())
+        self._flush_if_possible()
+        return records
+
+    def update(self, id: str, /, **changes: Any) -> Record:
+        """Changes a memory; the older version stays for `known_at`. Standing (tier, priority, importance, …) changes in place."""
+        known_fields("update", changes, dict.fromkeys(CHANGEABLE))
+        check_claim(changes.get("confidence"))
+        changes = {name: converted(name, value) for name, value in changes.items()}
+        standing = {name: value for name, value in changes.items() if name in STANDING}
+        versioned = {name: value for name, value in changes.items() if name in VERSIONED}
+        text = versioned.get("text")
+        vector, space, failure = self._embedding.passage(text) if isinstance(text, str) else (None, None, None)
+        if failure is not None:
+            self._warn(f"the new text is stored without a vector, found by keyword: {failure}")
+        with self.store.transaction():
+            record = self.get(id)
+            if standing:
+                stand(self.store, record, standing, self.clock())
+            if space is not None and self.store.embedding_space() not in (None, space):
+                vector = space = None
+                self._warn("the new text is stored without a vector: the store was embedded anew meanwhile")
+            if versioned:
+                say(self.store, record, versioned, self.clock(), vector, space)
+        return self.get(id)
+
+    def forget(self, *ids: str) -> list[str]:
+        """Removes memories for good, with everything derived from them; returns the ids that existed."""
+        return list(forget(self.store, ids_given("forget", ids), self.clock()).ids)
+
+    def forget_verified(self, *ids: str) -> Receipt:
+        """The same, then proves it: every leg and index is asked, the live files are read, and a receipt is returned."""
+        return forget_verified(self.store, ids_given("forget_verified", ids), self.clock())
+
+    def contest(self, new_id: str, old_id: str, close: bool = False) -> Edge:
+        """Marks that a newer memory contradicts an older one; both stand, unless `close` ends the older one's validity."""
+        return contest(self.store, new_id, old_id, self.clock(), close)
+
+    def link(
+        self,
+        from_id: str,
+        to_id: str,
+        kind: str = "related",
+        weight: float = 1.0,
+        valid_from: Moment | None = None,
+        valid_to: Moment | None = None,
+    ) -> Edge:
+        """Links two memories; linking again with the same kind replaces the weight."""
+        self._present(from_id, to_id)
+        edge = Edge(
+            from_id=from_id,
+            to_id=to_id,
+            kind=kind,
+            weight=weight,
+            valid_from=None if valid_from is None else to_us(valid_from),
+            valid_to=None if valid_to is None else to_us(valid_to),
+            created_at=self.clock(),
+        )
+        self.store.link([edge], self.clock())
+        return edge
+
+    def unlink(self, from_id: str, to_id: str, kind: str | None = None) -> int:
+        """Removes the links from one memory to another; returns how many there were."""
+        return self.store.unlink(from_id, to_id, kind)
+
+    # -- reading -------------------------------------------------------------------------------------------------------------------
+
+    def recall(
+        self,
+        text: str,
+        *,
+        limit: int | None = None,
+        recipe: str | Path | Recipe | None = None,
+        max_tokens: int | None = None,
+        reflection_boost: float | None = None,
+        now: Moment | None = None,
+        vector: Vector | None = None,
+        cycle: int | None = None,
+        counted: bool = True,
+        **where: Unpack[Where],
+    ) -> Recall:
+        """Searches: `recall("what is Caroline's pet called?", tags=["pets"], limit=5)`; `hit.why()` explains each score.
+
+        `reflection_boost` is a factor for reflections. With `counted=False` it is only a look: the hits do not count as used, so
+        looking changes no later ranking.
+        """
+        chosen = self._chosen(recipe, limit, max_tokens, reflection_boost)
+        moment = self.clock() if now is None else to_us(now)
+        given = {"vector": self._checked(vector), "cycle": cycle}
+        given = {name: value for name, value in given.items() if value is not None}
+        found = search(text, self._filter(moment, where), chosen, self._engine(now), given)
+        if counted and self.count_accesses:
+            self._recalls.count(hit.record for hit in found)
+        return found
+
+    def gather(
+        self, text: str, *, recipe: str | Path | Recipe | None = None, now: Moment | None = None, **where: Unpack[Where]
+    ) -> Gathered:
+        """Reads once what a recall would rank, so that `ranking.rank` can try other weights on it."""
+        chosen = self.recipe if recipe is None else resolve(recipe)
+        filter = self._filter(self.clock() if now is None else to_us(now), where)
+        engine = self._engine(now)
+        query = parse(text, filter, chosen.parsing, engine.vocabulary(), engine.zone)
+        return gather(query, chosen, engine, Notes(engine.strict))
+
+    def search_keywords(self, text: str, *, limit: int = 10, **where: Unpack[Where]) -> Recall:
+        """The keyword leg alone, with its whole query syntax."""
+        return self.recall(text, limit=limit, recipe="keyword", **where)
+
+    def search_reflections_only(self, text: str, *, limit: int = 10, recency: float = 0.0) -> Recall:
+        """Themes alone, by cosine; `recency` (0.1, say) blends in how fresh they are. Without a vector of the query, none."""
+        return self.recall(text, limit=limit, recipe=reflections_only(recency), kinds=[REFLECTION])
+
+    def get(self, id: str, known_at: Moment | None = None) -> Record:
+        """One memory as it stands, or as the store knew it."""
+        found = self.store.get([id], None if known_at is None else to_us(known_at))
+        if id not in found:
+            raise NotFound(f"there is no memory {id!r}; `thinkback list` shows the ids")
+        return found[id]
+
+    def list(self, *, limit: int = 100, after: str | None = None, **where: Unpack[Where]) -> list[Record]:
+        """Memories newest first; `after` continues behind the last id of the page before."""
+        return self.store.list(self._filter(self.clock(), where), limit, after)
+
+    def count(self, **where: Unpack[Where]) -> int:
+        """How many memories pass a filter."""
+        return self.store.count(self._filter(self.clock(), where))
+
+    def history(self, id: str) -> Sequence[Record]:
+        """Every version of a memory, oldest first."""
+        self._present(id)
+        return self.store.history(id)
+
+    def neighbours(self, id: str, limit: int = 10) -> Sequence[Edge]:
+        """A memory's strongest links in both directions, its neighbours in the thread among them."""
+        self._present(id)
+        return self.store.edges([id], self._filter(self.clock(), {}), limit).get(id, [])
+
+    def stats(self) -> Mapping[str, Any]:
+        """Counts and sizes."""
+        return self.store.stats()
+
+    # -- judging -------------------------------------------------------------------------------------------------------------------
+
+    def judge(self, query: str, id: str, grade: int = 1) -> Judgement:
+        """Records that a memory was (grade ≥ 1) or was not (0) an answer to a query; `thinkback tune` learns from it."""
+        if not query.strip():
+            raise InvalidInput("a judgement needs the query it is about; the query is empty")
+        if isinstance(grade, bool) or not isinstance(grade, int) or not 0 <= grade <= 3:
+            raise InvalidInput(f"a grade is 0 (no answer) to 3 (perfect); got {grade!r}")
+        self._present(id)
+        judgement = Judgement(query, id, grade, self.clock())
+        self.store.judge([judgement])
+        return judgement
+
+    # -- upkeep --------------------------------------------------------------------------------------------------------------------
+
+    def embed_missing(self, progress: Progress | None = None) -> int:
+        """Embeds memories that were stored without a vector; returns how many."""
+        done = self._embedding.embed_missing(progress)
+        if done:
+            renew(self.store, self.clock())
+        return done
+
+    def reembed(self, progress: Progress | None = None) -> int:
+        """Embeds everything anew with the embedder in use, then switches to it atomically."""
+        done = self._embedding.reembed(progress)
+        renew(self.store, self.clock())
+        return done
+
+    def reflect(
+        self, dry_run: bool = False, progress: Progress | None = None, *, settings: Consolidation = PUBLISHED
+    ) -> Reflected:
+        """Consolidates: promotes what has proved itself, links nearest neighbours, and writes a reflection on every theme."""
+        self._flush_if_possible()
+        return reflect(self.store, self.clock(), settings, dry_run=dry_run, progress=progress, chat=self.chat)
+
+    def tidy(self, dry_run: bool = True) -> Tidied:
+        """Archives what expired, confirms what was said again, lets confidence decay, moves tiers and priorities."""
+        self._flush_if_possible()
+        return tidy(self.store, self.clock(), dry_run)
+
+    def undo(self, batch: str | None = None) -> Undone:
+        """Takes back a batch of the journal; if none is named, the last one of which anything can be undone."""
+        return undo(self.store, batch, self.clock())
+
+    def archive(self, *ids: str) -> Sequence[str]:
+        """Hides memories from every search; `everything=True` still finds them."""
+        return archive(self.store, ids_given("archive", ids), self.clock())
+
+    def restore(self, *ids: str) -> Sequence[str]:
+        """Brings archived and expired memories back."""
+        return restore(self.store, ids_given("restore", ids), self.clock())
+
+    def audit(self) -> AuditReport:
+        """Looks for duplicates, stale facts, memories never recalled, likely secrets and orphans."""
+        self._flush_if_possible()
+        return audit(self.store, self.clock())
+
+    def redact(self, *ids: str) -> Redacted:
+        """Takes likely secrets out of these memories, or of all, in every version and index."""
+        done = redact(self.store, ids_given("redact", ids) or None, self.clock(), self._embedding.fill)
+        for warning in done.warnings:
+            self._warn(warning)
+        return done
+
+    def check(self) -> Sequence[Problem]:
+        """Compares every index with the text."""
+        return self.store.check()
+
+    def repair(self) -> Sequence[Problem]:
+        """Rebuilds what can be rebuilt; returns what is left."""
+        return self.store.repair()
+
+    def flush(self) -> None:
+        """Writes the access counts that recalls have left behind; a recall itself never writes."""
+        self._recalls.flush()
+
+    # -- inside --------------------------------------------------------------------------------------------------------------------
+
+    def _engine(self, now: Moment | None = None) -> Engine:
+        """What a search works with; days are those of the time zone in which `now` was given, else of UTC."""
+        configured = self._embedding.configured
+        return Engine(
+            store=self.store,
+            pool=Inline() if self.store.in_transaction else self._pool,
+            vocabulary=self._tags,
+            embed=self._embedding.query if configured else None,
+            embedder=self._embedding.fingerprint,
+            reranker=self._reranker,
+            chat=self.chat,
+            zone=zone_of(now),
+            strict=self.strict,
+        )
+
+    def _tags(self) -> Vocabulary:
+        tags = self.store.tags()
+        if self._vocabulary is None or self._vocabulary[0] is not tags:
+            self._vocabulary = (tags, Vocabulary.of(tags))
+        return self._vocabulary[1]
+
+    def _chosen(
+        self, recipe: str | Path | Recipe | None, limit: int | None, max_tokens: int | None, boost: float | None
+    ) -> Recipe:
+        chosen = self.recipe if recipe is None else resolve(recipe)
+        asked = (limit, max_tokens, boost)
+        if asked == (None, None, None):
+            return chosen
+        as_usual = all(type(value) in (int, float, type(None)) for value in asked)  # what is wrong may not be hashable
+        return (_changed if as_usual else _changed.__wrapped__)(chosen, *asked)
+
+    def _checked(self, vector: Vector | None) -> Vector | None:
+        if vector is None:
+            return None
+        space = self.store.embedding_space()
+        checked: Vector = validate_vectors([vector], 1, space.dimensions if space else None, "the caller")[0]
+        return checked
+
+    def _filter(self, now: int, where: Where) -> Filter:
+        """What a caller asks for; whatever was recalled in time is not expired, though that may not be written yet."""
+        self._recalls.settle(now)
+        return filter_of(now, where)
+
+    def _flush_if_possible(self) -> None:
+        """Nothing that was asked for fails because recalls cannot be counted just now; they wait."""
+        with suppress(ThinkbackError):
+            self.flush()
+
+    def _present(self, *ids: str) -> None:
+        found = self.store.get(ids)
+        for id in ids:
+            if id not in found:
+                raise NotFound(f"there is no memory {id!r}; `thinkback list` shows the ids")
+
+    def _warn(self, message: str) -> None:
+        warnings.warn(message, ThinkbackWarning, stacklevel=3)
+
+
+@lru_cache(maxsize=128, typed=True)
+def _changed(recipe: Recipe, limit: int | None, max_tokens: int | None, boost: float | None) -> Recipe:
+    """Building a recipe takes longer than half the steps of a search, and the same few changes are asked for again and again."""
+    selection = {name: value for name, value in (("limit", limit), ("max_tokens", max_tokens)) if value is not None}
+    signals = {} if boost is None else {Reflection.name: {"boost": boost}}
+    return recipe.with_(selection=selection, signals=signals)

@@ -1,0 +1,332 @@
+"""The values that travel through Thinkback: frozen, slotted, compared by content.
+
+Times are integer microseconds since the epoch (UTC). Scores are higher-is-better everywhere.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thinkback.clock import iso
+
+KINDS = ("observation", "fact", "event", "preference", "task", "work", "context", "note", "procedure", "reflection")
+REFLECTION = KINDS[-1]  # a memory that a consolidation made of others
+TIERS = ("procedural", "semantic", "episodic", "working", "unknown")
+PRIORITIES = ("P1", "P2", "P3", "P4")
+SEQUENCE = "next"  # the kind of the edge between two memories that follow each other in a thread
+
+Vector = NDArray[np.float32]
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Record:
+    """One memory as the store keeps it."""
+
+    id: str
+    text: str
+    essence: str | None = None
+    kind: str = "observation"
+    tier: str = "semantic"
+    priority: str = "P3"
+    importance: float | None = None
+    confidence: float | None = 0.40
+    tags: tuple[str, ...] = ()
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+    thread: str | None = None
+    position: int | None = None
+    created_at: int = 0
+    updated_at: int = 0
+    recorded_at: int = 0  # when the store learned this version; `known_at` looks here
+    retired_at: int | None = None  # when an update replaced this version
+    valid_from: int | None = None
+    valid_to: int | None = None
+    expires_at: int | None = None
+    archived_at: int | None = None
+    cycle: int | None = None
+    access_count: int = 0
+    last_access: int | None = None
+    source: str | None = None
+    trust: float = 1.0
+    embedded: bool = False
+    claim: float | None = None  # what its confidence was counted from, by itself or by a caller, and since when
+    claimed_at: int | None = None
+    slides: bool = False  # `expires_at` is its tier's, not the caller's, and starts anew with every recall
+
+    @property
+    def date(self) -> int:
+        """When it happened: `valid_from`, else `created_at`."""
+        return self.created_at if self.valid_from is None else self.valid_from
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Draft:
+    """A memory about to be written; what is None is filled in by the store."""
+
+    text: str
+    id: str | None = None
+    essence: str | None = None
+    kind: str = "observation"
+    tier: str = "semantic"
+    priority: str = "P3"
+    importance: float | None = None
+    confidence: float | None = 0.40
+    tags: tuple[str, ...] = ()
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+    thread: str | None = None
+    position: int | None = None
+    created_at: int | None = None
+    updated_at: int | None = None
+    recorded_at: int | None = None
+    valid_from: int | None = None
+    valid_to: int | None = None
+    expires_at: int | None = None
+    archived_at: int | None = None
+    cycle: int | None = None
+    access_count: int = 0
+    last_access: int | None = None
+    source: str | None = None
+    trust: float = 1.0
+    claim: float | None = None
+    claimed_at: int | None = None
+    slides: bool = False
+    vector: Vector | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Edge:
+    """A directed link between two memories; thread order appears as edges of kind `next`."""
+
+    from_id: str
+    to_id: str
+    kind: str = "related"
+    weight: float = 1.0
+    valid_from: int | None = None
+    valid_to: int | None = None
+    created_at: int = 0
+
+    def other(self, id: str) -> str:
+        """The end that is not `id`."""
+        return self.to_id if id == self.from_id else self.from_id
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Filter:
+    """What may be found at all; applied inside every leg, before its limit.
+
+    `tags` must all be present. `since` and `until` bound the memory's date (until is exclusive). `as_of` asks what was true
+    then, `known_at` what the store knew then. Expired, closed and archived memories are left out unless `everything`.
+    """
+
+    now: int
+    ids: frozenset[str] | None = None
+    tags: tuple[str, ...] = ()
+    kinds: tuple[str, ...] = ()
+    without_kinds: tuple[str, ...] = ()
+    tiers: tuple[str, ...] = ()
+    priorities: tuple[str, ...] = ()
+    threads: tuple[str, ...] = ()
+    sources: tuple[str, ...] = ()
+    metadata: tuple[tuple[str, Any], ...] = ()
+    since: int | None = None
+    until: int | None = None
+    as_of: int | None = None
+    known_at: int | None = None
+    min_trust: float = 0.0
+    everything: bool = False
+
+    def only(self, ids: Sequence[str]) -> "Filter":
+        """The same filter, narrowed to these memories."""
+        wanted = frozenset(ids)
+        return replace(self, ids=wanted if self.ids is None else self.ids & wanted)
+
+    def rejects(self, record: Record) -> str | None:
+        """Why this filter hides a record, or None; the same law every store applies in its own language."""
+        return next(self._reasons(record), None)
+
+    def _reasons(self, record: Record) -> Iterator[str]:
+        if self.ids is not None and record.id not in self.ids:
+            yield "not among the ids asked for"
+        yield from self._reasons_of_time(record)
+        missing = [tag for tag in self.tags if tag not in record.tags]
+        if missing:
+            yield f"lacks the tag {', '.join(missing)}"
+        if (self.kinds and record.kind not in self.kinds) or record.kind in self.without_kinds:
+            yield f"is of kind {record.kind}"
+        if self.tiers and record.tier not in self.tiers:
+            yield f"is of tier {record.tier}"
+        if self.priorities and record.priority not in self.priorities:
+            yield f"has priority {record.priority}"
+        if self.threads and record.thread not in self.threads:
+            yield f"belongs to thread {record.thread}"
+        if self.sources and record.source not in self.sources:
+            yield f"comes from {record.source}"
+        if record.trust < self.min_trust:
+            yield f"has trust {record.trust}"
+        for key, value in self.metadata:
+            if not _same_json(record.metadata.get(key), value):
+                yield f"has metadata {key}={record.metadata.get(key)!r}"
+
+    def _reasons_of_time(self, record: Record) -> Iterator[str]:
+        if self.known_at is None and record.retired_at is not None:
+            yield "was replaced by an update"
+        if self.known_at is not None and not _spans(self.known_at, record.recorded_at, record.retired_at):
+            yield f"was not known in this form at {iso(self.known_at)}"
+        if self.since is not None and record.date < self.since:
+            yield f"is dated {iso(record.date)}, before since"
+        if self.until is not None and record.date >= self.until:
+            yield f"is dated {iso(record.date)}, not before until"
+        if self.as_of is not None and not _spans(self.as_of, record.date, record.valid_to):
+            yield f"was not true at {iso(self.as_of)}"
+        if not self.everything:
+            yield from self._reasons_to_hide(record)
+
+    def _reasons_to_hide(self, record: Record) -> Iterator[str]:
+        if self.as_of is None and record.valid_to is not None and record.valid_to <= self.now:
+            yield f"stopped being true at {iso(record.valid_to)}"
+        if record.expires_at is not None and record.expires_at <= self.now:
+            yield f"expired at {iso(record.expires_at)}"
+        if record.archived_at is not None:
+            yield f"was archived at {iso(record.archived_at)}"
+
+
+def _spans(moment: int, start: int, end: int | None) -> bool:
+    return start <= moment and (end is None or moment < end)
+
+
+def _same_json(a: Any, b: Any) -> bool:
+    return a == b and isinstance(a, bool) == isinstance(b, bool)
+
+
+@dataclass(frozen=True, slots=True)
+class Scored:
+    """A memory's id with its score in one leg."""
+
+    id: str
+    score: float
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """What one leg found, best first, every id once; `skipped` says why a leg did not run.
+
+    `filled` holds the leg's scores for candidates that other legs found and this one, within its limit, did not.
+    """
+
+    leg: str
+    hits: tuple[Scored, ...] = ()
+    skipped: str | None = None
+    filled: tuple[Scored, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Placing:
+    """Where a memory stood in one leg's run; ranks count from 1."""
+
+    leg: str
+    rank: int
+    score: float
+
+
+@dataclass(frozen=True, slots=True)
+class Contribution:
+    """What one leg or signal added to a score; a hit's contributions, added in order, are its score to the last bit."""
+
+    step: str
+    name: str
+    delta: float
+    value: float
+    formula: str = ""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Column:
+    """One step's contribution to every candidate at once."""
+
+    step: str
+    name: str
+    deltas: Floats
+    values: Floats
+    formula: str = ""
+
+    def of(self, row: int) -> Contribution:
+        """The contribution to one candidate."""
+        return Contribution(self.step, self.name, float(self.deltas[row]), float(self.values[row]), self.formula)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Ledger:
+    """Every contribution to every candidate, in order; the totals are their running sum and nothing else."""
+
+    ids: tuple[str, ...]
+    columns: tuple[Column, ...] = ()
+    totals: Floats = field(default_factory=lambda: np.zeros(0))
+
+    @classmethod
+    def of(cls, ids: Sequence[str], columns: Sequence[Column] = ()) -> "Ledger":
+        """A ledger with these first entries."""
+        ledger = cls(tuple(ids), (), np.zeros(len(ids)))
+        for column in columns:
+            ledger = ledger.post(column)
+        return ledger
+
+    def post(self, column: Column) -> "Ledger":
+        """A new ledger with one more column."""
+        return Ledger(self.ids, (*self.columns, column), self.totals + column.deltas)
+
+    def contributions(self, row: int) -> tuple[Contribution, ...]:
+        """Everything that was added to one candidate."""
+        return tuple(column.of(row) for column in self.columns)
+
+    def order(self) -> NDArray[np.intp]:
+        """Rows best first; ties keep first-seen order."""
+        return np.argsort(-self.totals, kind="stable")
+
+
+@dataclass(frozen=True, slots=True)
+class Drop:
+    """A candidate that was ranked and then left out."""
+
+    id: str
+    reason: str
+    score: float
+    rank: int
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """One recalled memory."""
+
+    rank: int
+    score: float
+    record: Record
+    placings: tuple[Placing, ...]
+    contributions: tuple[Contribution, ...]
+    members: tuple[str, ...] = ()  # of a reflection: the memories it was made from
+
+    @property
+    def id(self) -> str:
+        return self.record.id
+
+    @property
+    def text(self) -> str:
+        return self.record.text
+
+    def why(self) -> str:
+        """What each leg and signal added, one a line, and their sum."""
+        rows = [
+            f"{c.delta:+.6f}  {c.step}:{c.name}{f'  ({c.formula})' if c.formula else ''}" for c in self.contributions
+        ]
+        places = ", ".join(f"{p.leg} #{p.rank} ({p.score:.4g})" for p in self.placings) or "no leg"
+        return "\n".join([f"found by {places}", *rows, f"={self.score:.6f}"])
+
+
+@dataclass(frozen=True, slots=True)
+class Timing:
+    """How long one step took."""
+
+    step: str
+    us: int

@@ -1,0 +1,1 @@
+"""What runs inference: embedders, rerankers and chat models, and their verified weights."""

@@ -1,0 +1,253 @@
+"""One small chat protocol, and its implementation over OpenAI's HTTP convention.
+
+Ollama, vLLM, llama.cpp and OpenAI all speak it. Nothing in Thinkback needs a language model; where one is given, it
+is asked for the tags and dates that rules cannot find, and to say themes in a sentence.
+"""
+
+import json
+import math
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Protocol
+from urllib.parse import urlsplit
+
+from thinkback.errors import InvalidInput, RemoteError, ThinkbackError
+
+if TYPE_CHECKING:
+    import httpx
+
+_PASSING = frozenset({408, 425, 429, 500, 502, 503, 504, 529})
+_FIRST_WAIT_S = 0.5
+
+
+class Chat(Protocol):
+    """Answers one user message under one system message; a failure is a `RemoteError`."""
+
+    def complete(self, system: str, user: str, max_tokens: int) -> str: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Guarded:
+    """A chat of anybody's, whose every failure is a `RemoteError`; what it raises otherwise, only its author knows."""
+
+    chat: Chat
+
+    def complete(self, system: str, user: str, max_tokens: int) -> str:
+        try:
+            answer: object = self.chat.complete(system, user, max_tokens)
+        except ThinkbackError:
+            raise
+        except Exception as error:
+            raise RemoteError(f"the language model failed with {type(error).__name__}: {str(error)[:200]}") from error
+        if not isinstance(answer, str):
+            raise RemoteError(f"the language model answered no text but {type(answer).__name__}")
+        return answer
+
+
+class _Passing(RemoteError):
+    """A failure that may be gone in a moment."""
+
+    def __init__(self, message: str, retry_after_s: float | None = None) -> None:
+        super().__init__(message)
+        self.retry_after_s = retry_after_s
+
+
+@dataclass(frozen=True, slots=True)
+class OpenAiChat:
+    """A chat model behind `<base_url>/chat/completions`, for example `http://localhost:11434/v1` for Ollama.
+
+    `timeout_s` bounds a whole call, with its retries, its waits and servers that send a byte now and then.
+    `options` go into every request as they are; OpenAI's reasoning models want `{}` there and
+    `max_completion_tokens` as the name of the token limit.
+    """
+
+    base_url: str
+    model: str
+    api_key: str | None = field(default=None, repr=False)
+    timeout_s: float = 20.0
+    retries: int = 2
+    max_answer_bytes: int = 256 * 1024
+    options: Mapping[str, object] = field(default_factory=lambda: MappingProxyType({"temperature": 0}))
+    token_limit_name: str = "max_tokens"
+    transport: "httpx.BaseTransport | None" = field(default=None, repr=False)
+    sleep: Callable[[float], None] = field(default=time.sleep, repr=False)
+
+    def __post_init__(self) -> None:
+        _check_address(self.base_url)
+        # httpx would quote a key that it cannot send.
+        if self.api_key and not (self.api_key.isascii() and self.api_key.isprintable() and " " not in self.api_key):
+            raise InvalidInput("api_key holds characters that a header cannot carry; is there a space or line break?")
+        if not (self.timeout_s > 0 and math.isfinite(self.timeout_s) and self.retries >= 0):
+            raise InvalidInput(f"timeout_s must be above 0 and retries at least 0: {self.timeout_s}, {self.retries}")
+
+    def complete(self, system: str, user: str, max_tokens: int) -> str:
+        """The text of the model's answer."""
+        messages = [{"role": "system", "content": system}, {"role": "user", "content": user}]
+        payload = {**self.options, "model": self.model, "messages": messages, self.token_limit_name: max_tokens}
+        body = json.dumps(payload).encode()
+        deadline = time.monotonic() + self.timeout_s
+        failure: _Passing | None = None
+        for attempt in range(self.retries + 1):
+            if failure is not None:
+                wait = _FIRST_WAIT_S * 2 ** (attempt - 1) if failure.retry_after_s is None else failure.retry_after_s
+                if time.monotonic() + wait >= deadline:
+                    break
+                self.sleep(wait)
+            try:
+                return self._attempt(body, deadline)
+            except _Passing as problem:
+                failure = problem
+        raise RemoteError(str(failure))
+
+    def _attempt(self, body: bytes, deadline: float) -> str:
+        remaining = deadline - time.monotonic()
+        if remaining <= 0:
+            raise RemoteError(f"{self._place} took longer than {self.timeout_s:g} s")
+        with _Watchdog(remaining) as watchdog:
+            answer = self._exchange(body, remaining, watchdog)
+        if watchdog.expired or (isinstance(answer, str) and time.monotonic() >= deadline):
+            raise RemoteError(f"{self._place} took longer than {self.timeout_s:g} s")
+        if isinstance(answer, str):
+            raise _Passing(f"{self._place} did not answer: {answer}")
+        return self._text(answer)
+
+    def _exchange(self, body: bytes, remaining: float, watchdog: "_Watchdog") -> "_Answer | str":
+        """The answer, or the name of what broke the connection; httpx's own errors carry the key in their request."""
+        import httpx
+
+        transport = self.transport or httpx.HTTPTransport(verify=self.base_url.startswith("https:"))
+        try:
+            # No environment: a proxy or a certificate store is part of the transport that is passed.
+            with (
+                httpx.Client(transport=transport, timeout=remaining, trust_env=False) as client,
+                client.stream(
+                    "POST",
+                    self._place,
+                    content=body,
+                    headers=self._headers(),
+                    extensions={"trace": watchdog.trace},
+                ) as response,
+            ):
+                # Unpacking could make a small answer large; we ask for none, and read none.
+                packed = "content-encoding" in response.headers
+                raw = b"" if packed else _read(response.iter_bytes(), self.max_answer_bytes)
+                return _Answer(response.status_code, raw, _seconds(response.headers.get("retry-after")))
+        except httpx.HTTPError as error:
+            return type(error).__name__
+
+    @property
+    def _place(self) -> str:
+        return f"{self.base_url.rstrip('/')}/chat/completions"
+
+    def _headers(self) -> dict[str, str]:
+        headers = {"Content-Type": "application/json", "Accept": "application/json", "Accept-Encoding": "identity"}
+        return {**headers, "Authorization": f"Bearer {self.api_key}"} if self.api_key else headers
+
+    def _text(self, answer: "_Answer") -> str:
+        if not 200 <= answer.status < 300:
+            kind = _Passing if answer.status in _PASSING else RemoteError
+            problem = kind(f"{self._place} answered {answer.status}: {self._quoted(answer)}")
+            if isinstance(problem, _Passing):
+                problem.retry_after_s = answer.retry_after_s
+            raise problem
+        if len(answer.raw) > self.max_answer_bytes:
+            raise RemoteError(f"{self._place} answered more than {self.max_answer_bytes} bytes")
+        text = _content(answer.raw)
+        if text is None:
+            raise RemoteError(f"{self._place} answered something that is no chat completion: {self._quoted(answer)}")
+        return text
+
+    def _quoted(self, answer: "_Answer") -> str:
+        """The beginning of an answer; servers like to quote the key that they did not accept."""
+        said = " ".join(answer.raw[:4096].decode("utf-8", "replace").split())
+        return repr((said.replace(self.api_key, "***") if self.api_key else said)[:200])
+
+
+@dataclass(frozen=True, slots=True)
+class _Answer:
+    status: int
+    raw: bytes
+    retry_after_s: float | None
+
+
+class _Watchdog:
+    """Cuts the connections of a call at its deadline.
+
+    A timeout of httpx is one of silence: a server that sends a byte now and then, even of its headers, never
+    exceeds it.
+    """
+
+    def __init__(self, seconds: float) -> None:
+        self.expired = False
+        self._sockets: list[socket.socket] = []
+        self._timer = threading.Timer(seconds, self._cut)
+        self._timer.daemon = True
+
+    def __enter__(self) -> "_Watchdog":
+        self._timer.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._timer.cancel()
+
+    def trace(self, event: str, info: Mapping[str, Any]) -> None:
+        """Remember every connection as httpcore opens it."""
+        if event in ("connection.connect_tcp.complete", "connection.start_tls.complete"):
+            self._sockets.append(info["return_value"].get_extra_info("socket"))
+            if self.expired:
+                self._cut()
+
+    def _cut(self) -> None:
+        self.expired = True
+        for connection in tuple(self._sockets):
+            with suppress(OSError):
+                socket.socket.shutdown(connection, socket.SHUT_RDWR)
+
+
+def _check_address(base_url: str) -> None:
+    try:
+        parts = urlsplit(base_url)
+    except ValueError:
+        raise InvalidInput("base_url is not an address; write it like http://localhost:11434/v1") from None
+    if parts.username is not None or parts.password is not None or parts.query or parts.fragment:
+        raise InvalidInput("base_url must hold no password, query or fragment; give a key as api_key")
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise InvalidInput(f"base_url must begin with http:// or https:// and name a host: {base_url[:80]!r}")
+
+
+def _read(chunks: Iterable[bytes], most: int) -> bytes:
+    """All bytes, or a little more than the most that is wanted."""
+    raw = bytearray()
+    for chunk in chunks:
+        raw += chunk
+        if len(raw) > most:
+            break
+    return bytes(raw)
+
+
+def _content(raw: bytes) -> str | None:
+    try:
+        text = json.loads(raw)["choices"][0]["message"]["content"]
+    except (ValueError, LookupError, TypeError, RecursionError):
+        return None
+    return text if isinstance(text, str) and text.strip() else None
+
+
+def _seconds(retry_after: str | None) -> float | None:
+    """`Retry-After` is a number of seconds or a date; anything else is as if it were not there."""
+    if retry_after is None:
+        return None
+    with suppress(ValueError):
+        seconds = float(retry_after)
+        return seconds if math.isfinite(seconds) and seconds >= 0 else None
+    with suppress(ValueError):
+        moment = parsedate_to_datetime(retry_after)
+        return max(0.0, (moment - datetime.now(UTC if moment.tzinfo else None)).total_seconds())
+    return None

@@ -1,0 +1,85 @@
+"""What an embedder is, and the check for every vector that comes from outside."""
+
+import hashlib
+import json
+from collections.abc import Sequence
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thinkback.errors import InvalidInput, ThinkbackError
+
+Vector = NDArray[np.float32]
+Matrix = NDArray[np.float32]
+
+
+@runtime_checkable
+class Embedder(Protocol):
+    """Turns texts into unit vectors; a text's vector is a function of the text and the fingerprint alone."""
+
+    @property
+    def fingerprint(self) -> str:
+        """The identity of the embedding space: model, weights, and every setting that changes vectors."""
+        ...
+
+    @property
+    def dimensions(self) -> int: ...
+
+    def embed_passages(self, texts: Sequence[str]) -> Matrix:
+        """One unit row a text, in the order given."""
+        ...
+
+    def embed_query(self, text: str) -> Vector: ...
+
+
+def fingerprint_of(name: str, **settings: object) -> str:
+    """`name@digest`, the digest over all settings that change a vector."""
+    told = json.dumps(settings, sort_keys=True, default=str)
+    return f"{name}@{hashlib.sha256(told.encode()).hexdigest()[:16]}"
+
+
+def unit(vectors: NDArray[Any]) -> Matrix:
+    """Rows (or one vector) scaled to length 1; the division is done in double precision."""
+    wide = np.asarray(vectors, dtype=np.float64)
+    lengths = np.linalg.norm(wide, axis=-1, keepdims=True)
+    return np.asarray(wide / lengths, dtype=np.float32)
+
+
+def combine_windows(vectors: Sequence[NDArray[Any]], weights: Sequence[int]) -> Vector:
+    """One vector for a text read in windows: the mean of its windows' unit vectors, weighted by length."""
+    return unit(np.average(unit(np.stack(vectors)), axis=0, weights=weights))
+
+
+def validate_vectors(
+    vectors: object, count: int, dimensions: int | None, origin: str, error: type[ThinkbackError] = InvalidInput
+) -> Matrix:
+    """The vectors as unit rows, after checking number, size, and that every one is finite and not zero.
+
+    Use it for whatever an HTTP server, a callback or a file hands over; `origin` names it in the error.
+    """
+    try:
+        raw = np.asarray(vectors)
+    except ValueError:
+        raise error(f"{origin} gave vectors of different sizes") from None
+    if count == 0 and raw.size == 0:
+        return np.empty((0, dimensions or 0), dtype=np.float32)
+    if raw.dtype.kind not in "fiu" or raw.ndim != 2:
+        raise error(f"{origin} gave no list of number lists (shape {raw.shape}, type {raw.dtype})")
+    if raw.shape[0] != count:
+        raise error(f"{origin} gave {raw.shape[0]} vectors for {count} texts")
+    if raw.shape[1] == 0 or (dimensions is not None and raw.shape[1] != dimensions):
+        raise error(f"{origin} gave vectors of {raw.shape[1]} numbers instead of {dimensions or 'at least 1'}")
+    wide = raw.astype(np.float64)
+    if not np.isfinite(wide).all():
+        raise error(
+            f"{origin} gave a vector with NaN or infinity, for text {_first_bad(~np.isfinite(wide.sum(axis=1)))}"
+        )
+    largest = np.abs(wide).max(axis=1, keepdims=True)
+    if not largest.all():
+        raise error(f"{origin} gave a zero vector, for text {_first_bad(largest[:, 0] == 0)}")
+    return unit(wide / largest)
+
+
+def _first_bad(bad: NDArray[np.bool_]) -> str:
+    return f"number {int(np.argmax(bad)) + 1} of {len(bad)}"

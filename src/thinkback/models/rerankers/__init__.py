@@ -1,0 +1,107 @@
+"""Rerankers, and the one table that names them.
+
+To add one: write a file that offers the `Reranker` protocol, and add its row here.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from thinkback.errors import InvalidInput, did_you_mean
+from thinkback.models.rerankers.base import Reranker, TimedReranker, rerank
+from thinkback.models.weights.cache import ensure
+from thinkback.models.weights.options import FetchOptions, OpenOptions
+from thinkback.models.weights.pinned import DEFAULT_RERANKER, MODELS, Kind, Model
+
+__all__ = ["RERANKERS", "Reranker", "Row", "TimedReranker", "open_reranker", "rerank"]
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One way to name a reranker: how it is written, what it is, how it is opened from what follows the scheme."""
+
+    written: str
+    about: str
+    open: Callable[[str, OpenOptions], TimedReranker]
+
+
+def open_reranker(spec: str, options: OpenOptions | FetchOptions | None = None) -> TimedReranker:
+    """The reranker a specification names, its weights fetched if need be: `open_reranker("default")`.
+
+    `default` or a model of the pinned list, a folder, `rerank:MODEL@URL`, `tei:URL`.
+    """
+    chosen = OpenOptions.of(options)
+    name = DEFAULT_RERANKER if spec == "default" else spec
+    scheme, colon, rest = name.partition(":")
+    if colon and scheme in RERANKERS:
+        return RERANKERS[scheme].open(rest, chosen)
+    model = MODELS.get(name)
+    if model is not None and model.kind in _PINNED:
+        return _PINNED[model.kind](model, ensure(name, chosen.fetch, chosen.progress), chosen)
+    if Path(name).is_dir():
+        return _open_folder(Path(name), chosen)
+    known = [row.name for row in MODELS.values() if row.kind in _PINNED]
+    ways = ", ".join(row.written for row in RERANKERS.values())
+    raise InvalidInput(
+        f"no reranker {spec!r}.{did_you_mean(spec, ['default', *known])} Choose default, {', '.join(known)}, "
+        f"a folder, or one of {ways}"
+    )
+
+
+def _open_onnx(model: Model, folder: Path, options: OpenOptions) -> TimedReranker:
+    from thinkback.models.rerankers.onnx import CrossEncoderSettings, OnnxCrossEncoder
+
+    settings = CrossEncoderSettings(model.name, model.weights, model.max_tokens)
+    return OnnxCrossEncoder(folder, settings, options.device, options.threads)
+
+
+def _open_qwen3(model: Model, folder: Path, options: OpenOptions) -> TimedReranker:
+    from thinkback.models.rerankers.qwen3 import Qwen3Reranker, Qwen3Settings
+
+    settings = Qwen3Settings(model.name, model.weights, max_tokens=model.max_tokens)
+    return Qwen3Reranker(folder, settings, options.device, options.threads)
+
+
+def _open_folder(folder: Path, options: OpenOptions) -> TimedReranker:
+    """A cross-encoder if the folder has `model.onnx`, a Qwen3-Reranker if it has `model.safetensors`."""
+    from thinkback.models.weights.checksums import weights_of
+
+    if (folder / "model.onnx").is_file():
+        from thinkback.models.rerankers.onnx import CrossEncoderSettings, OnnxCrossEncoder
+
+        settings = CrossEncoderSettings(folder.name, weights_of(folder, "model.onnx", "tokenizer.json"))
+        return OnnxCrossEncoder(folder, settings, options.device, options.threads)
+    if (folder / "model.safetensors").is_file():
+        from thinkback.models.rerankers.qwen3 import Qwen3Reranker, Qwen3Settings
+
+        weights = weights_of(folder, "model.safetensors", "tokenizer.json")
+        return Qwen3Reranker(folder, Qwen3Settings(folder.name, weights), options.device, options.threads)
+    raise InvalidInput(f"{folder} has neither model.onnx nor model.safetensors, so there is no reranker in it")
+
+
+def _open_rerank(rest: str, options: OpenOptions) -> TimedReranker:
+    from thinkback.models.endpoint import Endpoint
+    from thinkback.models.rerankers.remote import DOCUMENTS, RemoteReranker
+
+    model, _, url = rest.partition("@")
+    if not model or not url:
+        raise InvalidInput(f"a remote reranker is written rerank:MODEL@URL, not rerank:{model}")
+    return RemoteReranker(Endpoint(url, options.api_key, options.timeout), model, DOCUMENTS)
+
+
+def _open_tei(rest: str, options: OpenOptions) -> TimedReranker:
+    from thinkback.models.endpoint import Endpoint
+    from thinkback.models.rerankers.remote import TEI, RemoteReranker
+
+    return RemoteReranker(Endpoint(rest, options.api_key, options.timeout), "", TEI)
+
+
+_PINNED: dict[Kind, Callable[[Model, Path, OpenOptions], TimedReranker]] = {
+    Kind.CROSS_ENCODER: _open_onnx,
+    Kind.CAUSAL_RERANKER: _open_qwen3,
+}
+
+RERANKERS: dict[str, Row] = {
+    "rerank": Row("rerank:MODEL@URL", "any server with /rerank: Cohere, Jina, vLLM, llama.cpp", _open_rerank),
+    "tei": Row("tei:URL", "a text-embeddings-inference server", _open_tei),
+}

@@ -1,0 +1,103 @@
+"""The cross-encoder's step: it reads the question and the head of the list together, before anything is cut."""
+
+import math
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from thinkback.errors import ModelError, ThinkbackError
+from thinkback.model import REFLECTION, Column, Filter, Record
+from thinkback.models.rerankers.base import Reranker
+from thinkback.search.query.parse import Query
+from thinkback.search.ranking import Ordered, entering, relevance, reorder_head
+from thinkback.search.recipes.model import SCALES, Recipe, Rerank
+from thinkback.search.thread_order import Surroundings, surroundings
+from thinkback.stores.base import Store
+
+if TYPE_CHECKING:
+    from thinkback.search.pipeline import Engine, Notes
+
+
+def cross_encode(
+    ordered: Ordered, query: Query, recipe: Recipe, engine: "Engine", notes: "Notes"
+) -> tuple[Ordered, int]:
+    """The order after the cross-encoder, and how many it read; a failure keeps the order and says so.
+
+    A candidate it did not read counts as 0, so with `blend` it cannot rise above one that was read. Before a blend the scores
+    are divided by the best, so that the share means the same whatever the signals added.
+    """
+    plan = recipe.reranker
+    if plan is None or not len(ordered.order) or not query.text.strip():
+        return ordered, 0
+    head = ordered.order[: plan.top]
+    records = [ordered.records[row] for row in head]
+    try:
+        texts = passages(records, plan, query.filter, engine.store)
+        scores = verdicts(engine.reranker, query.text, texts, plan)
+    except ThinkbackError as error:
+        notes.warn("the cross-encoder did not answer; the order before it stands", error)
+        return ordered, 0
+    values = np.zeros(len(ordered.records))
+    read = np.array([score is not None for score in scores], dtype=bool)
+    values[head[read]] = SCALES[plan.scale](np.array([score for score in scores if score is not None]))
+    if plan.how == "blend":
+        ordered = replace(ordered, ledger=relevance(ordered.ledger, 1.0))
+    deltas = entering(ordered.ledger.totals, values, plan.how, plan.weight)
+    column = Column("rerank", plan.model, deltas, values, plan.formula)
+    return reorder_head(ordered, column), int(read.sum())
+
+
+def verdicts(
+    open_reranker: Callable[[str], Reranker] | None, query: str, texts: Sequence[str], plan: Rerank
+) -> list[float | None]:
+    """A finite score a text, None where time ran out; whatever goes wrong in the reranker, ours or not, is a ModelError."""
+    if open_reranker is None:
+        raise ThinkbackError("no reranker is configured")
+    try:
+        scores = list(_scores(open_reranker(plan.model), query, texts, plan.budget_ms))
+        finite = all(score is None or math.isfinite(score) for score in scores)
+    except ThinkbackError:
+        raise
+    except Exception as error:  # a reranker may be anybody's code, and nobody knows what that raises
+        raise ModelError(
+            f"the reranker {plan.model!r} failed with {type(error).__name__}: {str(error)[:200]}"
+        ) from error
+    if len(scores) != len(texts):
+        raise ModelError(f"the reranker {plan.model!r} gave {len(scores)} scores for {len(texts)} texts")
+    if not finite:
+        raise ModelError(f"the reranker {plan.model!r} gave a score that is NaN or infinite")
+    return scores
+
+
+def _scores(reranker: Reranker, query: str, texts: Sequence[str], budget_ms: int) -> Sequence[float | None]:
+    until: Callable[..., Sequence[float | None]] | None = getattr(reranker, "scores_until", None)
+    if budget_ms <= 0 or until is None:
+        return reranker.scores(query, texts)
+    end = time.monotonic() + budget_ms / 1000
+    return until(query, texts, lambda: time.monotonic() >= end)
+
+
+def passages(records: Sequence[Record], plan: Rerank, filter: Filter, store: Store) -> list[str]:
+    """What the cross-encoder is shown of each candidate: its text, with its thread neighbours when the recipe asks for them."""
+    if plan.context <= 0:
+        return [said(record)[: plan.max_chars] for record in records]
+    around = surroundings([record.id for record in records], plan.context, filter, store)
+    return [in_context(record, around[record.id], plan.max_chars) for record in records]
+
+
+def in_context(record: Record, around: Surroundings, max_chars: int) -> str:
+    """The candidate first of all; what room is left goes to both sides alike, and there to what stands nearest."""
+    text = said(record)[:max_chars]
+    before = "".join(f"{said(one)}\n" for one in around.before)
+    after = "".join(f"\n{said(one)}" for one in around.after)
+    room = max_chars - len(text)
+    ahead = min(len(before), max(room // 2, room - len(after)))
+    return before[len(before) - ahead :] + text + after[: room - ahead]
+
+
+def said(record: Record) -> str:
+    """A memory's text; of a reflection its theme in words, for its text is a list of ids."""
+    return record.essence or record.text if record.kind == REFLECTION else record.text

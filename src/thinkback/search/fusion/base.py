@@ -1,0 +1,91 @@
+"""What a fusion is: a pure function from runs to a ledger of candidates."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import ClassVar, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thinkback.model import Column, Floats, Ledger, Run
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Fused:
+    """Candidates in first-seen order, each with one contribution per leg.
+
+    `values` keeps each leg's value as the fusion used it (0 where the leg did not find the candidate); `by_score` is False for
+    fusions that keep the order of the runs instead of comparing scores.
+    """
+
+    ledger: Ledger
+    values: Mapping[str, Floats]
+    by_score: bool = True
+
+
+class Fusion(Protocol):
+    """Joins runs; a leg missing from `weights` weighs 1."""
+
+    name: ClassVar[str]
+
+    def fuse(self, runs: Sequence[Run], weights: Mapping[str, float]) -> Fused: ...
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Board:
+    """Runs laid side by side: for every leg the rank (from 1, 0 = absent) and score (NaN = absent) of every candidate.
+
+    A score that was filled in has no rank.
+    """
+
+    ids: tuple[str, ...]
+    legs: tuple[str, ...]
+    ranks: NDArray[np.int64]
+    scores: Floats
+
+    @property
+    def found(self) -> NDArray[np.bool_]:
+        return self.ranks > 0
+
+
+def lay_out(runs: Sequence[Run]) -> Board:
+    """Candidates in first-seen order; a duplicate inside one run counts once, at its best rank."""
+    rows: dict[str, int] = {}
+    for run in runs:
+        for hit in run.hits:
+            rows.setdefault(hit.id, len(rows))
+    for run in runs:
+        for hit in run.filled:
+            rows.setdefault(hit.id, len(rows))
+    ranks = np.zeros((len(runs), len(rows)), dtype=np.int64)
+    scores = np.full((len(runs), len(rows)), np.nan)
+    for leg, run in enumerate(runs):
+        unique = {hit.id: hit.score for hit in reversed(run.hits)}
+        ordered = dict.fromkeys(hit.id for hit in run.hits)
+        where = np.fromiter((rows[id] for id in ordered), dtype=np.int64, count=len(ordered))
+        ranks[leg, where] = np.arange(1, len(ordered) + 1)
+        scores[leg, where] = np.fromiter((unique[id] for id in ordered), dtype=np.float64, count=len(ordered))
+        for hit in run.filled:
+            if not ranks[leg, rows[hit.id]]:
+                scores[leg, rows[hit.id]] = hit.score
+    return Board(tuple(rows), tuple(run.leg for run in runs), ranks, scores)
+
+
+def weigh(board: Board, values: Floats, weights: Mapping[str, float], formula: str) -> Fused:
+    """Posts weight × value for every leg; `values` is legs × candidates, 0 where absent."""
+    columns = [
+        Column("leg", leg, weights.get(leg, 1.0) * row, row, formula.format(weight=weights.get(leg, 1.0)))
+        for leg, row in zip(board.legs, values, strict=True)
+    ]
+    return Fused(Ledger.of(board.ids, columns), dict(zip(board.legs, values, strict=True)))
+
+
+def keep(fused: Fused, cut: int) -> Fused:
+    """The best `cut` candidates, still in first-seen order; a cut of 0 or less keeps all."""
+    if cut <= 0 or cut >= len(fused.ledger.ids):
+        return fused
+    order = fused.ledger.order() if fused.by_score else np.arange(len(fused.ledger.ids))
+    rows = np.sort(order[:cut])
+    columns = [Column(c.step, c.name, c.deltas[rows], c.values[rows], c.formula) for c in fused.ledger.columns]
+    ledger = Ledger.of([fused.ledger.ids[row] for row in rows], columns)
+    return Fused(ledger, {leg: values[rows] for leg, values in fused.values.items()}, fused.by_score)

@@ -1,0 +1,61 @@
+"""Ways to bring one run's scores to a common scale; rows are legs, NaN marks a candidate the leg has no score for.
+
+`found` marks the hits of the run proper: they set the scale. Scores filled in for other legs' candidates are laid on it,
+not below 0.
+"""
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thinkback.model import Floats
+
+Found = NDArray[np.bool_]
+
+
+def min_max(scores: Floats, found: Found) -> Floats:
+    """Best 1, worst 0; all equal gives 1; absent gives 0."""
+    return _by_leg(scores, found, _min_max)
+
+
+def distribution(scores: Floats, found: Found) -> Floats:
+    """(score - (mean - 3σ)) / 6σ with the sample's σ (n - 1); all equal, or a single score, gives 0.5; absent gives 0."""
+    return _by_leg(scores, found, _distribution)
+
+
+def raw(scores: Floats, found: Found) -> Floats:
+    """The leg's own scores; absent gives 0."""
+    return np.nan_to_num(scores, nan=0.0)
+
+
+def _by_leg(scores: Floats, found: Found, scale: Callable[[Floats, Floats], Floats]) -> Floats:
+    scaled = np.zeros_like(scores)
+    for leg, row in enumerate(scores):
+        hits, filled = found[leg], ~found[leg] & ~np.isnan(row)
+        if hits.any():
+            scaled[leg, hits] = scale(row[hits], row[hits])
+            scaled[leg, filled] = np.maximum(scale(row[filled], row[hits]), 0.0)
+    return scaled
+
+
+def _min_max(values: Floats, hits: Floats) -> Floats:
+    low, high = hits.min(), hits.max()
+    scaled: Floats = np.where(values >= high, 1.0, 0.0) if high == low else (values - low) / (high - low)
+    return scaled
+
+
+def _distribution(values: Floats, hits: Floats) -> Floats:
+    if len(hits) < 2 or (hits == hits[0]).all():
+        return np.full_like(values, 0.5)
+    mean, sigma = hits.mean(), hits.std(ddof=1)
+    low, high = mean - 3 * sigma, mean + 3 * sigma
+    scaled: Floats = (values - low) / (high - low)
+    return scaled
+
+
+NORMALIZERS: dict[str, Callable[[Floats, Found], Floats]] = {
+    "min-max": min_max,
+    "distribution": distribution,
+    "raw": raw,
+}

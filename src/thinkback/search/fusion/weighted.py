@@ -1,0 +1,29 @@
+"""Weighted signals: the keyword score min-max scaled, the vector score as raw cosine, each times its weight.
+
+The recipe's recency, priority and graph terms are added by the re-rank; weights of what is unavailable are redistributed there.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from thinkback.model import Run
+from thinkback.search.fusion.base import Fused, keep, lay_out, weigh
+from thinkback.search.fusion.normalize import min_max, raw
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Weighted:
+    """Legs named in `raw_legs` keep their own scale."""
+
+    name: ClassVar[str] = "weighted"
+    raw_legs: tuple[str, ...] = ("vector",)
+    cut: int = 0
+
+    def fuse(self, runs: Sequence[Run], weights: Mapping[str, float]) -> Fused:
+        board = lay_out(runs)
+        as_is = np.array([leg in self.raw_legs for leg in board.legs], dtype=bool)[:, None]
+        values = np.where(as_is, raw(board.scores, board.found), min_max(board.scores, board.found))
+        return keep(weigh(board, values, weights, "{weight:.4g} × value"), self.cut)

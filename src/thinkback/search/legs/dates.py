@@ -1,0 +1,52 @@
+"""The dates leg: memories dated at the time the query names, so that they are found even when no word matches."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+from thinkback.clock import iso
+from thinkback.model import REFLECTION, Filter, Record, Run, Scored
+from thinkback.search.legs.base import spoken
+from thinkback.search.query.parse import Query
+from thinkback.search.query.time import Anchor
+from thinkback.stores.base import Store
+
+CROWD = 50  # so many memories of one time tell little apart, if most others are of that time too
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Dates:
+    """Nearest to the middle of the window first, by distance in tolerances.
+
+    Skipped when the query names no time, or one that most memories share.
+    """
+
+    name: ClassVar[str] = "dates"
+    fills: ClassVar[bool] = False
+    stage: ClassVar[str] = "time"
+    weight: float = 1.0
+    limit: int = 50
+
+    def run(self, query: Query, store: Store, earlier: Sequence[Run]) -> Run:
+        anchor = query.anchor
+        if anchor is None:
+            return Run(self.name, skipped="the query names no time")
+        everything = spoken(query.filter)  # a reflection has no date of its own
+        window = within(everything, anchor)
+        near = store.dated(anchor.centre_us, window, self.limit)
+        if len(near) >= min(self.limit, CROWD) and store.count(window) * 2 > store.count(everything):
+            return Run(self.name, skipped="most memories are of the time the query names")
+        return Run(self.name, tuple(Scored(hit.id, hit.score / max(anchor.tolerance_us, 1)) for hit in near))
+
+    def leaves_out(self, record: Record, query: Query, store: Store, earlier: Sequence[Run]) -> str | None:
+        if record.kind == REFLECTION and spoken(query.filter).rejects(record):
+            return "a reflection has no date of its own"
+        return f"it is dated {iso(record.date)}, outside the time the query names"
+
+
+def within(filter: Filter, anchor: Anchor) -> Filter:
+    """The filter, narrowed to the anchor's window and the period it names."""
+    start, end = anchor.reach
+    since = start if filter.since is None else max(start, filter.since)
+    until = end + 1 if filter.until is None else min(end + 1, filter.until)
+    return replace(filter, since=since, until=until)

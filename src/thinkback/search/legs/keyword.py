@@ -1,0 +1,31 @@
+"""The keyword leg: BM25 over text, essence and tags."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from thinkback.model import Record, Run
+from thinkback.search.legs.base import NOT_SPOKEN, spoken
+from thinkback.search.query.parse import Query
+from thinkback.stores.base import Store
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Keyword:
+    """Skipped when the query has no words; without `reflections`, those are left to their own leg."""
+
+    name: ClassVar[str] = "keyword"
+    fills: ClassVar[bool] = True
+    stage: ClassVar[str] = "text"
+    weight: float = 1.0
+    limit: int = 100
+    reflections: bool = True
+
+    def run(self, query: Query, store: Store, earlier: Sequence[Run]) -> Run:
+        if query.keywords.mode == "empty":
+            return Run(self.name, skipped="the query has no words")
+        filter = query.filter if self.reflections else spoken(query.filter)
+        return Run(self.name, tuple(store.search_keywords(query.keywords, filter, self.limit)))
+
+    def leaves_out(self, record: Record, query: Query, store: Store, earlier: Sequence[Run]) -> str | None:
+        return NOT_SPOKEN if not self.reflections and spoken(query.filter).rejects(record) else None

@@ -1,0 +1,45 @@
+"""The members leg: a walk from the theme that fits the query best to what it was made from."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from thinkback.lifecycle.reflect.model import CONSOLIDATED, PUBLISHED
+from thinkback.model import Record, Run
+from thinkback.search.legs.base import NO_VECTOR, spoken
+from thinkback.search.query.parse import Query
+from thinkback.stores.base import Store
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Members:
+    """Starts from the first `themes` hits of the reflections leg, and brings only what no other leg found, by cosine.
+
+    What was found anyway gains nothing by being part of a theme: on LoCoMo that lifts the theme's other members above the answer.
+    """
+
+    name: ClassVar[str] = "members"
+    fills: ClassVar[bool] = False
+    stage: ClassVar[str] = "runs"
+    weight: float = 1.0
+    limit: int = 20
+    themes: int = 1
+
+    def run(self, query: Query, store: Store, earlier: Sequence[Run]) -> Run:
+        strong = [hit.id for run in earlier if run.leg == "reflections" for hit in run.hits[: self.themes]]
+        if query.vector is None:
+            return Run(self.name, skipped=query.no_vector)
+        if not strong:
+            return Run(self.name, skipped="there is no theme to start from")
+        found = {hit.id for run in earlier for hit in run.hits}
+        edges = store.edges(strong, query.filter, PUBLISHED.largest, kinds=(CONSOLIDATED,))
+        reached = {edge.to_id for id, its_edges in edges.items() for edge in its_edges if edge.from_id == id}
+        unseen = sorted(reached - found)
+        if not unseen:
+            return Run(self.name)
+        return Run(self.name, tuple(store.search_vectors(query.vector, spoken(query.filter).only(unseen), self.limit)))
+
+    def leaves_out(self, record: Record, query: Query, store: Store, earlier: Sequence[Run]) -> str | None:
+        if any(hit.id == record.id for run in earlier for hit in run.hits):
+            return "brings only what no other leg found"
+        return "it is no member of a theme it starts from" if record.embedded else NO_VECTOR

@@ -1,0 +1,23 @@
+"""The recent leg: the newest memories, whatever they say."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from thinkback.model import Run
+from thinkback.search.query.parse import Query
+from thinkback.stores.base import Store
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recent:
+    """Scores are dates in microseconds; fusions scale them."""
+
+    name: ClassVar[str] = "recent"
+    fills: ClassVar[bool] = False
+    stage: ClassVar[str] = "text"
+    weight: float = 1.0
+    limit: int = 20
+
+    def run(self, query: Query, store: Store, earlier: Sequence[Run]) -> Run:
+        return Run(self.name, tuple(store.recent(query.filter, self.limit)))

@@ -1,0 +1,32 @@
+"""The reflections leg: cosine over the consolidated themes alone."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+from thinkback.model import REFLECTION, Record, Run
+from thinkback.search.legs.base import NO_VECTOR
+from thinkback.search.query.parse import Query
+from thinkback.stores.base import Store
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reflections:
+    """Gives themes a run of their own, so that many single memories cannot crowd them out."""
+
+    name: ClassVar[str] = "reflections"
+    fills: ClassVar[bool] = False
+    stage: ClassVar[str] = "vector"
+    weight: float = 1.0
+    limit: int = 10
+
+    def run(self, query: Query, store: Store, earlier: Sequence[Run]) -> Run:
+        if query.vector is None:
+            return Run(self.name, skipped=query.no_vector)
+        if REFLECTION in query.filter.without_kinds or (query.filter.kinds and REFLECTION not in query.filter.kinds):
+            return Run(self.name, skipped="the filter leaves no reflections")
+        themes = replace(query.filter, kinds=(REFLECTION,))
+        return Run(self.name, tuple(store.search_vectors(query.vector, themes, self.limit)))
+
+    def leaves_out(self, record: Record, query: Query, store: Store, earlier: Sequence[Run]) -> str | None:
+        return NO_VECTOR if record.kind == REFLECTION else "it is no reflection"

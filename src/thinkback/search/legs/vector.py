@@ -1,0 +1,41 @@
+"""The vector leg: cosine similarity of the query's embedding and the memories'."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from thinkback.model import Record, Run
+from thinkback.search.legs.base import NO_VECTOR, NOT_SPOKEN, spoken
+from thinkback.search.query.parse import Query
+from thinkback.stores.base import Store
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VectorLeg:
+    """Hits below `floor` are no hits; cosine never falls below -1, so that floor lets all in.
+
+    Without `reflections`, those are left to their own leg.
+    """
+
+    name: ClassVar[str] = "vector"
+    fills: ClassVar[bool] = True
+    stage: ClassVar[str] = "vector"
+    weight: float = 1.0
+    limit: int = 100
+    floor: float = -1.0
+    reflections: bool = True
+
+    def run(self, query: Query, store: Store, earlier: Sequence[Run]) -> Run:
+        if query.vector is None:
+            return Run(self.name, skipped=query.no_vector)
+        filter = query.filter if self.reflections else spoken(query.filter)
+        hits = store.search_vectors(query.vector, filter, self.limit)
+        return Run(self.name, tuple(hit for hit in hits if hit.score >= self.floor))
+
+    def leaves_out(self, record: Record, query: Query, store: Store, earlier: Sequence[Run]) -> str | None:
+        if not self.reflections and spoken(query.filter).rejects(record):
+            return NOT_SPOKEN
+        if query.vector is None:
+            return query.no_vector
+        alone = store.search_vectors(query.vector, query.filter.only([record.id]), 1)
+        return f"{alone[0].score:.6g}, below its floor of {self.floor:g}" if alone else NO_VECTOR

@@ -1,0 +1,290 @@
+"""The one path of a search.
+
+    text → parse → retrieve (legs) → fuse → rerank (signals, cross-encoder) → select (dedup, caps, budget) → hits + trace
+
+Every step takes and returns immutable values, so the trace is not a mode: it is what happened.
+"""
+
+import json
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Executor
+from dataclasses import dataclass, replace
+from datetime import UTC, tzinfo
+from functools import partial
+
+from thinkback.errors import ThinkbackError
+from thinkback.model import REFLECTION, Filter, Hit, Placing, Record, Run, Scored, Timing, Vector
+from thinkback.models.chat import Chat
+from thinkback.models.embedders.base import unit
+from thinkback.models.rerankers.base import Reranker
+from thinkback.search.cross_encode import cross_encode
+from thinkback.search.explain import absence
+from thinkback.search.legs import Leg, Recent, Reflections, deep_enough, reflections_alone
+from thinkback.search.query.ask_model import ask
+from thinkback.search.query.parse import Query, focus, parse
+from thinkback.search.query.tags import Vocabulary
+from thinkback.search.ranking import NEWEST, Gathered, Ordered, rank, reach
+from thinkback.search.recipes.model import Recipe
+from thinkback.search.selection import Ranked, Selection, select
+from thinkback.search.thread_order import gaps
+from thinkback.search.trace import Recall, Trace
+from thinkback.stores.base import Store
+
+FEWEST_NEWEST = 100  # as deep as other legs look, so that a budget has something to choose from
+BLANK = "the query has no words"
+
+
+@dataclass(frozen=True, slots=True)
+class Engine:
+    """What a search works with; `strict` raises where it would otherwise warn and go on."""
+
+    store: Store
+    pool: Executor
+    vocabulary: Callable[[], Vocabulary]
+    embed: Callable[[str], Vector] | None = None
+    embedder: str | None = None
+    reranker: Callable[[str], Reranker] | None = None
+    chat: Chat | None = None
+    zone: tzinfo = UTC
+    strict: bool = False
+
+
+class Notes:
+    """Warnings and timings of one search, in the order they came up."""
+
+    def __init__(self, strict: bool) -> None:
+        self.strict = strict
+        self.warnings: list[str] = []
+        self.timings: list[Timing] = []
+        self._since = time.perf_counter_ns()
+
+    def warn(self, what: str, error: ThinkbackError) -> None:
+        """A failed optional part: named in the result, raised when strict."""
+        if self.strict:
+            raise error
+        self.warnings.append(f"{what}: {error}")
+
+    def lap(self, step: str) -> None:
+        """Ends a step."""
+        now = time.perf_counter_ns()
+        self.timings.append(Timing(step, (now - self._since) // 1000))
+        self._since = now
+
+
+def search(
+    text: str, filter: Filter, recipe: Recipe, engine: Engine, given: Mapping[str, object] | None = None
+) -> Recall:
+    """Everything a recall does; `given` may bring the query's own `vector` and `cycle`."""
+    notes = Notes(engine.strict)
+    state = engine.store.state()
+    query = parse(text, filter, recipe.parsing, engine.vocabulary(), engine.zone)
+    query = replace(query, **(given or {}))  # type: ignore[arg-type]
+    notes.lap("parse")
+    gathered = gather(query, recipe, engine, notes)
+    notes.lap("retrieve")
+    ordered = rank(gathered, recipe)
+    notes.lap("rank")
+    reranked = 0
+    if gathered.searched:
+        ordered, reranked = cross_encode(ordered, gathered.query, recipe, engine, notes)
+    notes.lap("cross-encode")
+    kept, drops = select(in_order(ordered), _selection(recipe, filter), gathered.vectors)
+    hits = _hits(kept, ordered, gathered.runs)
+    notes.lap("select")
+    trace = Trace(
+        query=gathered.query,
+        recipe=recipe,
+        state=state,
+        embedder=engine.embedder,
+        runs=gathered.runs,
+        ledger=ordered.ledger,
+        order=tuple(ordered.ledger.ids[row] for row in ordered.order),
+        drops=tuple(drops),
+        skipped=ordered.skipped,
+        reranked=reranked,
+        timings=tuple(notes.timings),
+    )
+    return Recall(hits, trace, tuple(notes.warnings), lambda id: absence(id, trace, engine.store))
+
+
+def _selection(recipe: Recipe, filter: Filter) -> Selection:
+    """The recipe's; who asks for reflections alone is not held to their share of the results."""
+    return replace(recipe.selection, reflection_share=1.0) if reflections_alone(filter) else recipe.selection
+
+
+# -- retrieve ----------------------------------------------------------------------------------------------------------------------
+
+
+def gather(query: Query, recipe: Recipe, engine: Engine, notes: Notes) -> Gathered:
+    """Runs the legs side by side, then reads the candidates' records, edges and vectors in one batch each."""
+    query, runs = retrieve(query, recipe, engine, notes)
+    if all(run.skipped is not None for run in runs):
+        if _themes_alone(recipe):
+            notes.warnings.extend(f"themes are searched by meaning alone, and {run.skipped}" for run in runs)
+            return Gathered(query, tuple(runs), {})
+        return _newest(query, runs, recipe, engine.store)
+    ids = list(dict.fromkeys(hit.id for run in runs for hit in run.hits))
+    if recipe.fill:
+        runs = [_filled(leg, run, query, ids, engine) for leg, run in zip(recipe.legs, runs, strict=True)]
+    records = engine.store.get(ids, query.filter.known_at)
+    if len(records) < len(ids):  # forgotten by another process between the legs and here
+        runs = [replace(run, hits=_still(run.hits, records), filled=_still(run.filled, records)) for run in runs]
+        ids = list(records)
+    most = max((term.signal.needs_links for term in recipe.signals if term.weight), default=0)
+    edges = engine.store.edges(ids, query.filter, most) if most and ids else {}
+    steps = reach(recipe)
+    between = gaps([records[id] for id in ids], query.filter, engine.store, steps) if steps else None
+    vectors = engine.store.vectors(ids) if recipe.selection.diversity > 0 and ids else {}
+    return Gathered(query, tuple(runs), records, edges, between, vectors)
+
+
+def _themes_alone(recipe: Recipe) -> bool:
+    """Whether a recipe looks for themes and nothing else; then the newest memories are no answer."""
+    return {leg.name for leg in recipe.legs} == {Reflections.name}
+
+
+def _still(hits: Sequence[Scored], records: Mapping[str, Record]) -> tuple[Scored, ...]:
+    return tuple(hit for hit in hits if hit.id in records)
+
+
+def retrieve(query: Query, recipe: Recipe, engine: Engine, notes: Notes) -> tuple[Query, list[Run]]:
+    """Legs that need only the text, and the language model if there is one, work in the pool while the query is embedded here."""
+    legs = [deep_enough(leg, recipe.selection.limit, query.filter) for leg in recipe.legs]
+    chat = engine.chat
+    asked = chat and ask(query, recipe.parsing, chat, engine.vocabulary(), engine.pool, engine.zone)
+    waiting = {leg.name: engine.pool.submit(_timed, leg, query, engine, notes) for leg in legs if leg.stage == "text"}
+    if any(leg.stage == "vector" for leg in legs) and query.vector is None:
+        query = _embedded(query, engine, notes, recipe.parsing.focus)
+    runs = _run(legs, "vector", query, engine, notes)
+    if asked:
+        query = asked.answer(query, notes.warn)
+    runs |= _run(legs, "time", query, engine, notes)
+    runs |= {leg.name: _guarded(leg, waiting[leg.name].result, notes) for leg in legs if leg.name in waiting}
+    earlier = [runs[leg.name] for leg in legs if leg.name in runs]
+    runs |= _run(legs, "runs", query, engine, notes, earlier)
+    return query, [runs[leg.name] for leg in legs]
+
+
+def _run(
+    legs: Sequence[Leg], stage: str, query: Query, engine: Engine, notes: Notes, earlier: Sequence[Run] = ()
+) -> dict[str, Run]:
+    return {
+        leg.name: _guarded(leg, partial(_timed, leg, query, engine, notes, earlier), notes)
+        for leg in legs
+        if leg.stage == stage
+    }
+
+
+def _timed(leg: Leg, query: Query, engine: Engine, notes: Notes, earlier: Sequence[Run] = ()) -> Run:
+    since = time.perf_counter_ns()
+    run = leg.run(query, engine.store, earlier)
+    notes.timings.append(Timing(f"leg:{leg.name}", (time.perf_counter_ns() - since) // 1000))
+    return run
+
+
+def _guarded(leg: Leg, run: Callable[[], Run], notes: Notes) -> Run:
+    try:
+        return run()
+    except ThinkbackError as error:
+        notes.warn(f"the {leg.name} leg did not answer", error)
+        return Run(leg.name, skipped=str(error))
+
+
+def _embedded(query: Query, engine: Engine, notes: Notes, focused: bool) -> Query:
+    if engine.embed is None:
+        return query
+    if not query.text.strip():
+        return replace(query, no_vector=BLANK)
+    if focused:
+        query = focus(query, engine.store.frequencies)
+    try:
+        second = engine.pool.submit(engine.embed, query.focused) if query.focused else None
+        vector = engine.embed(query.text)
+        return query.with_vector(vector if second is None else unit(vector + second.result()))
+    except ThinkbackError as error:
+        notes.warn("the query could not be embedded", error)
+        return replace(query, no_vector=str(error))
+
+
+def _filled(leg: Leg, run: Run, query: Query, ids: Sequence[str], engine: Engine) -> Run:
+    """The run, with this leg's score of what only other legs found."""
+    if run.skipped is not None or not leg.fills:
+        return run
+    found = {hit.id for hit in run.hits}
+    missing = [id for id in ids if id not in found]
+    if not missing:
+        return run
+    asked: Leg = replace(leg, limit=len(missing))  # type: ignore[type-var]
+    return replace(run, filled=asked.run(replace(query, filter=query.filter.only(missing)), engine.store, ()).hits)
+
+
+def _newest(query: Query, skipped: Sequence[Run], recipe: Recipe, store: Store) -> Gathered:
+    """With nothing to search by, the newest memories are the answer: as many as it takes to fill the selection."""
+    selection = _selection(recipe, query.filter)
+    depth = max(2 * selection.limit, FEWEST_NEWEST)
+    while True:
+        run = Recent(limit=depth).run(query, store, ())
+        records = store.get([hit.id for hit in run.hits], query.filter.known_at)
+        if len(run.hits) < depth or _enough(list(records.values()), selection):
+            break
+        depth *= 4
+    return Gathered(query, (*skipped, Run(NEWEST, _still(run.hits, records))), records)
+
+
+def _enough(records: Sequence[Record], selection: Selection) -> bool:
+    """Whether these fill the selection; of a budget it is enough that something fits."""
+    if selection.limit <= 0:
+        return True
+    ranked = [Ranked(record, 0.0, row + 1, row) for row, record in enumerate(records)]
+    distinct, _ = select(ranked, replace(selection, max_tokens=0))
+    return len(distinct) == selection.limit and bool(select(ranked, selection)[0])
+
+
+# -- hits --------------------------------------------------------------------------------------------------------------------------
+
+
+def in_order(ordered: Ordered) -> Iterator[Ranked]:
+    """Candidates best first."""
+    for rank_now, row in enumerate(ordered.order, 1):
+        yield Ranked(ordered.records[row], float(ordered.ledger.totals[row]), rank_now, int(row))
+
+
+def _hits(kept: Sequence[Ranked], ordered: Ordered, runs: Sequence[Run]) -> tuple[Hit, ...]:
+    wanted = {candidate.record.id for candidate in kept}
+    placings: dict[str, list[Placing]] = {id: [] for id in wanted}
+    for run in runs:
+        for rank_in_leg, hit in enumerate(run.hits, 1):
+            if hit.id in wanted:
+                placings[hit.id].append(Placing(run.leg, rank_in_leg, hit.score))
+    return tuple(
+        Hit(
+            rank=place,
+            score=candidate.score,
+            record=candidate.record,
+            placings=tuple(placings[candidate.record.id]),
+            contributions=ordered.ledger.contributions(candidate.row),
+            members=members(candidate.record),
+        )
+        for place, candidate in enumerate(kept, 1)
+    )
+
+
+def members(record: Record) -> tuple[str, ...]:
+    """The memories a reflection was made from; one whose text is not JSON with a list of ids was written by hand and has none."""
+    return listed(record, "members")
+
+
+def listed(record: Record, name: str) -> tuple[str, ...]:
+    """A list of strings in the JSON of a reflection; anything else there counts as nothing."""
+    if record.kind != REFLECTION:
+        return ()
+    try:
+        content = json.loads(record.text)
+        found = content.get(name) if isinstance(content, dict) else None
+        if not isinstance(found, list) or not all(isinstance(one, str) for one in found):
+            return ()
+        "".join(found).encode()  # JSON can spell lone surrogates, which are in no id and no word
+    except (ValueError, RecursionError):
+        return ()
+    return tuple(found)

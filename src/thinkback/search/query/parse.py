@@ -1,0 +1,97 @@
+"""From the text of a question to a Query: words, a named time, tags, and whatever the caller filters by."""
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, tzinfo
+
+from thinkback.errors import RecipeError, did_you_mean
+from thinkback.model import Filter, Vector
+from thinkback.search.query.keywords import KeywordQuery, parse_keywords
+from thinkback.search.query.tags import InferredTag, Vocabulary, infer_tags
+from thinkback.search.query.time import Anchor, AnchorExtractor, EnglishExtractor, TemplatedExtractor
+
+EXTRACTORS: dict[str, AnchorExtractor | None] = {
+    "english": EnglishExtractor(),
+    "templated": TemplatedExtractor(),
+    "none": None,
+}
+
+LONGEST_FOCUSED = 2000  # characters; a longer text is a document, not a question
+FEWEST_MEMORIES = 20  # in fewer, every second word stands in more than half
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Parsing:
+    """How a recipe reads a question; `time` is a row of EXTRACTORS.
+
+    `focus` embeds the question twice, as it is and without the words that stand in more than half of all memories, and asks
+    with the mean: what every memory says tells none apart.
+    """
+
+    drop_function_words: bool = True
+    focus: bool = False
+    time: str = "english"
+    tags: bool = True
+
+    def __post_init__(self) -> None:
+        if self.time not in EXTRACTORS:
+            hint = did_you_mean(self.time, EXTRACTORS)
+            raise RecipeError(f"unknown time extractor {self.time!r}; known: {', '.join(EXTRACTORS)}.{hint}")
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class Query:
+    """What was understood; `vector` is filled in once the text is embedded, else `no_vector` says why it is not.
+
+    `focused` is the text without the words that stand nearly everywhere, where there are such words and others remain.
+    """
+
+    text: str
+    filter: Filter
+    keywords: KeywordQuery
+    anchor: Anchor | None = None
+    tags: tuple[InferredTag, ...] = ()
+    vector: Vector | None = None
+    focused: str | None = None
+    no_vector: str = "there is no embedder and no query vector"
+    cycle: int | None = None
+
+    @property
+    def now(self) -> int:
+        return self.filter.now
+
+    def with_vector(self, vector: Vector) -> "Query":
+        """The same question with its embedding."""
+        return replace(self, vector=vector)
+
+
+def focus(query: Query, frequencies: Callable[[Sequence[str]], tuple[int, Mapping[str, int]]]) -> Query:
+    """The query with its text freed of words that stand in more than half of the memories."""
+    words = [term.text for term in query.keywords.terms if not term.prefix and not term.phrase]
+    if query.keywords.mode != "bare" or not words or len(query.text) > LONGEST_FOCUSED:
+        return query
+    total, counts = frequencies(words)
+    everywhere = [word for word in words if counts[word] * 2 > total]
+    if not everywhere or len(everywhere) == len(words) or total < FEWEST_MEMORIES:
+        return query
+    pattern = rf"\b(?:{'|'.join(map(re.escape, everywhere))})\b(?:['’]s\b)?"
+    return replace(query, focused=" ".join(re.sub(pattern, " ", query.text, flags=re.IGNORECASE).split()))
+
+
+def parse(
+    text: str,
+    filter: Filter,
+    parsing: Parsing,
+    vocabulary: Vocabulary | None = None,
+    zone: tzinfo = UTC,
+) -> Query:
+    """Pure: the same text, filter and vocabulary always give the same query."""
+    extract = EXTRACTORS[parsing.time]
+    return Query(
+        text=text,
+        filter=filter,
+        keywords=parse_keywords(text, drop_function_words=parsing.drop_function_words),
+        anchor=extract(text, filter.now, zone) if extract else None,
+        tags=infer_tags(text, vocabulary) if parsing.tags and vocabulary is not None else (),
+    )

@@ -1,0 +1,122 @@
+"""The pure half of a search: from what was gathered to an ordered ledger; the same input always gives the same bits."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thinkback.model import Column, Edge, Floats, Ledger, Record, Run, Vector
+from thinkback.search.fusion import Merge
+from thinkback.search.query.parse import Query
+from thinkback.search.recipes.model import How, Recipe, Term
+from thinkback.search.signals import Links, Scene, Skip
+from thinkback.search.thread_order import places
+
+NEWEST = "newest"  # the run that answers when there was nothing to search by
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Gathered:
+    """All that was read for one question; ranking needs nothing else, so it can be replayed with other weights."""
+
+    query: Query
+    runs: tuple[Run, ...]
+    records: Mapping[str, Record]
+    edges: Mapping[str, Sequence[Edge]] = field(default_factory=dict)
+    gaps: Mapping[tuple[str, str], int] | None = None
+    vectors: Mapping[str, Vector] = field(default_factory=dict)
+
+    @property
+    def searched(self) -> bool:
+        """Whether any leg had something to search by."""
+        return any(run.skipped is None and run.leg != NEWEST for run in self.runs)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Ordered:
+    """Candidates with their ledger; `order` holds rows, best first."""
+
+    ledger: Ledger
+    records: tuple[Record, ...]
+    order: NDArray[np.intp]
+    skipped: tuple[tuple[str, str], ...] = ()
+
+
+def rank(gathered: Gathered, recipe: Recipe) -> Ordered:
+    """Fuses the runs and lets every signal have its say; where nothing was searched for, the newest stay in line."""
+    runs = [run for run in gathered.runs if run.skipped is None]
+    weights, terms = active(recipe, runs) if gathered.searched else ({}, [])
+    fused = recipe.fusion.fuse(runs, weights) if gathered.searched else Merge().fuse(runs, {})
+    ledger = relevance(fused.ledger, recipe.relevance) if fused.by_score else fused.ledger
+    records = tuple(gathered.records[id] for id in ledger.ids)
+    links = Links.between(ledger.ids, gathered.edges) if gathered.edges else None
+    where = None if gathered.gaps is None else places(records, gathered.gaps)
+    skipped = [(run.leg, run.skipped) for run in gathered.runs if run.skipped is not None]
+    for term in terms if ledger.ids else ():
+        values = term.signal.values(Scene(gathered.query, records, ledger.totals, fused.values, links, where))
+        if isinstance(values, Skip):
+            skipped.append((term.signal.name, values.reason))
+        else:
+            ledger = ledger.post(
+                Column("signal", term.signal.name, deltas(ledger.totals, values, term), values, term.formula)
+            )
+    keeps_line = not fused.by_score and len(ledger.columns) == len(fused.ledger.columns)
+    order = np.arange(len(ledger.ids)) if keeps_line else ledger.order()
+    return Ordered(ledger, records, order, tuple(skipped))
+
+
+def reach(recipe: Recipe) -> int:
+    """How far along threads its signals look."""
+    return max((term.signal.needs_places for term in recipe.signals if term.weight), default=0)
+
+
+def active(recipe: Recipe, runs: Sequence[Run]) -> tuple[dict[str, float], list[Term]]:
+    """The weights in force: with `redistribute`, each active weight divided by the sum of active weights."""
+    ran = {run.leg for run in runs}
+    weights = {leg.name: leg.weight for leg in recipe.legs if leg.name in ran}
+    terms = [term for term in recipe.signals if term.how != "add" or term.weight != 0]
+    if not recipe.redistribute:
+        return weights, terms
+    total = sum(weights.values()) + sum(term.weight for term in terms if term.how == "add")
+    if total <= 0:
+        return weights, terms
+    scaled = [_scaled(term, total) if term.how == "add" else term for term in terms]
+    return {leg: weight / total for leg, weight in weights.items()}, scaled
+
+
+def _scaled(term: Term, total: float) -> Term:
+    return Term(signal=term.signal, how=term.how, weight=term.weight / total, base=term.base)
+
+
+def relevance(ledger: Ledger, weight: float | None) -> Ledger:
+    """Every contribution divided by the best score and multiplied with the weight of relevance."""
+    best = ledger.totals.max(initial=0.0)
+    if weight is None or best <= 0:
+        return ledger
+    scaled = ("" if best == 1 else f", ÷ {best:.4g}, the best") + ("" if weight == 1 else f", × {weight:g}")
+    columns = [Column(c.step, c.name, weight * c.deltas / best, c.values, c.formula + scaled) for c in ledger.columns]
+    return Ledger.of(ledger.ids, columns)
+
+
+def deltas(scores: Floats, values: Floats, term: Term) -> Floats:
+    """What a term adds to every score."""
+    return entering(scores, values, term.how, term.weight, term.base)
+
+
+def entering(scores: Floats, values: Floats, how: How, weight: float, base: float = 0.0) -> Floats:
+    """The difference that a value makes to a score."""
+    if how == "add":
+        return weight * values
+    if how == "multiply":
+        return scores * (base + weight * values) - scores
+    if how == "blend":
+        return weight * (values - scores)
+    return values - scores
+
+
+def reorder_head(ordered: Ordered, column: Column) -> Ordered:
+    """Posts the cross-encoder's column; ties keep the order before it."""
+    ledger = ordered.ledger.post(column)
+    by_score = np.argsort(-ledger.totals[ordered.order], kind="stable")
+    return Ordered(ledger, ordered.records, ordered.order[by_score], ordered.skipped)

@@ -1,0 +1,1 @@
+"""Recipes: what they are, the named ones, and their TOML form."""

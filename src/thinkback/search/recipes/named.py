@@ -1,0 +1,134 @@
+"""The named recipes: ours, and one for each system Thinkback grew from, number for number."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from thinkback.errors import RecipeError, did_you_mean
+from thinkback.search.fusion import Convex, Merge, Rrf, Weighted
+from thinkback.search.legs import Dates, GraphWalk, Keyword, Members, Reflections, VectorLeg
+from thinkback.search.query.parse import Parsing
+from thinkback.search.recipes.model import Recipe, Rerank, Term
+from thinkback.search.selection import Selection
+from thinkback.search.signals.decay import Decay
+from thinkback.search.signals.graph import Graph
+from thinkback.search.signals.neighbours import Neighbours
+from thinkback.search.signals.priority import Priority
+from thinkback.search.signals.quality import Quality
+from thinkback.search.signals.recency import Recency
+from thinkback.search.signals.reflection import Reflection
+from thinkback.search.signals.tags import Tags
+from thinkback.search.signals.temporal import Temporal
+from thinkback.search.signals.voice import Voice
+
+DEFAULT = Recipe(
+    name="default",
+    about="Keyword and vector, score-fused; thread neighbours, who is asked about, time and tags in the query, quality",
+    legs=(
+        Keyword(weight=0.5, limit=50, reflections=False),
+        VectorLeg(weight=0.5, limit=50, reflections=False),
+        Dates(weight=0.1, limit=200),
+        Reflections(weight=0.2, limit=5),
+        Members(weight=0.05, limit=10),
+        GraphWalk(weight=0.1, limit=20, seeds=5, depth=1, sequence=False, without=("nearest", "consolidated_from")),
+    ),
+    fusion=Convex(),
+    relevance=1.0,
+    signals=(
+        Term(signal=Neighbours(), how="add"),
+        Term(signal=Voice(), how="multiply", base=1.0, weight=1.0),
+        Term(signal=Quality(), how="multiply", base=0.9, weight=0.1),
+        Term(signal=Temporal(), how="multiply", base=1.0, weight=0.8),
+        Term(signal=Tags(), how="multiply"),
+        Term(signal=Reflection(), how="multiply"),
+    ),
+    parsing=Parsing(focus=True),
+)
+
+PRECISE = replace(
+    DEFAULT,
+    name="precise",
+    about="default, then a cross-encoder over the first 50, blended",
+    reranker=Rerank(top=50, how="blend", weight=0.4),
+)
+
+KEYWORD = Recipe(name="keyword", about="The keyword leg alone", legs=(Keyword(),))
+
+VECTOR = Recipe(name="vector", about="The vector leg alone", legs=(VectorLeg(),))
+
+MEMINI = Recipe(
+    name="memini",
+    about="Reciprocal ranks (k 5, from 0), 0.80 relevance + 0.20 quality, time boost 0.40, dedup",
+    legs=(Keyword(), VectorLeg()),
+    fusion=Rrf(k=5.0, first_rank=0),
+    relevance=0.80,
+    signals=(
+        Term(signal=Quality(), how="add", weight=0.20),
+        Term(signal=Temporal(), how="add", weight=0.40),
+    ),
+    parsing=Parsing(drop_function_words=False, time="templated", tags=False),
+)
+
+ENGRAVA = Recipe(
+    name="engrava",
+    about="Five weighted signals: keyword .30, vector .55, recency .10, priority .05, graph 0; missing weights redistributed",
+    legs=(Keyword(weight=0.30), VectorLeg(weight=0.55, floor=0.0)),
+    fusion=Weighted(),
+    redistribute=True,
+    signals=(
+        Term(signal=Recency(), how="add", weight=0.10),
+        Term(signal=Priority(), how="add", weight=0.05),
+        Term(signal=Graph(), how="add", weight=0.0),
+    ),
+    selection=Selection(dedup=False),
+    parsing=Parsing(drop_function_words=False, time="none", tags=False),
+)
+
+GORAG = Recipe(
+    name="gorag",
+    about="Reciprocal ranks (k 60, from 1), nothing else",
+    legs=(Keyword(), VectorLeg()),
+    fusion=Rrf(k=60.0, first_rank=1),
+    selection=Selection(dedup=False, reflection_share=1.0),
+    parsing=Parsing(drop_function_words=False, time="none", tags=False),
+)
+
+GORAG_MERGE = Recipe(
+    name="gorag-merge",
+    about="Runs one after the other, first occurrence wins, no scores invented",
+    legs=(VectorLeg(), Keyword()),
+    fusion=Merge(),
+    selection=Selection(dedup=False, reflection_share=1.0),
+    parsing=Parsing(drop_function_words=False, time="none", tags=False),
+)
+
+SECOND_BRAIN = Recipe(
+    name="second-brain",
+    about="Cosine × time decay × importance × boost for tags inferred from the query",
+    legs=(VectorLeg(),),
+    fusion=Weighted(),
+    signals=(Term(signal=Decay(), how="multiply"), Term(signal=Tags(), how="multiply")),
+    selection=Selection(dedup=False, reflection_share=1.0),
+    parsing=Parsing(time="none"),
+)
+
+PIGPIG = Recipe(
+    name="pigpig",
+    about="Cosine, then Qwen3-Reranker's verdict replaces the order",
+    legs=(VectorLeg(),),
+    fusion=Weighted(),
+    reranker=Rerank(model="Qwen3-Reranker-0.6B", top=50, how="replace", scale="raw"),
+    selection=Selection(dedup=False, reflection_share=1.0),
+    parsing=Parsing(time="none", tags=False),
+)
+
+RECIPES: Mapping[str, Recipe] = {
+    recipe.name: recipe
+    for recipe in (DEFAULT, PRECISE, KEYWORD, VECTOR, MEMINI, ENGRAVA, GORAG, GORAG_MERGE, SECOND_BRAIN, PIGPIG)
+}
+
+
+def named(name: str) -> Recipe:
+    """A recipe of the cookbook."""
+    if name not in RECIPES:
+        raise RecipeError(f"unknown recipe {name!r}; known: {', '.join(RECIPES)}.{did_you_mean(name, RECIPES)}")
+    return RECIPES[name]

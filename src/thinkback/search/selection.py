@@ -1,0 +1,162 @@
+"""Selection: from ranked candidates to the ones returned; every drop has a reason."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import tee
+
+import numpy as np
+
+from thinkback.model import REFLECTION, Drop, Floats, Record, Vector
+from thinkback.search.recipes.bounds import at_least, between
+
+CHARACTERS_PER_TOKEN = 4  # the usual rule of thumb for English; a budget is a promise not to exceed, not an exact count
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Selection:
+    """`limit` ≤ 0 means no cap; `max_tokens` 0 no budget; `diversity` 0 plain order, towards 1 ever more different hits (MMR)."""
+
+    limit: int = 10
+    dedup: bool = True
+    max_tokens: int = 0
+    reflection_share: float = 0.30
+    diversity: float = 0.0
+    diversity_pool: int = 50
+
+    def __post_init__(self) -> None:
+        between(0, 1, self.reflection_share, "selection.reflection_share")
+        between(0, 1, self.diversity, "selection.diversity")
+        at_least(0, self.diversity_pool, "selection.diversity_pool")
+
+
+@dataclass(frozen=True, slots=True)
+class Ranked:
+    """A candidate with its final score and rank (from 1); `row` is its place in the ledger."""
+
+    record: Record
+    score: float
+    rank: int
+    row: int
+
+
+def select(
+    ranked: Iterable[Ranked], selection: Selection, vectors: Mapping[str, Vector] | None = None
+) -> tuple[list[Ranked], list[Drop]]:
+    """Duplicates go, order is diversified, caps and the token budget apply; it stops as soon as the limit is reached.
+
+    The drops are those that stood above the last hit; everything ranked behind it fell to the limit.
+    """
+    drops: list[Drop] = []
+    unique = _without_duplicates(ranked, drops) if selection.dedup else ranked
+    if selection.diversity <= 0 or not vectors:
+        kept, passed_over = _within_caps(unique, selection)
+    else:
+        unique = diversify(list(unique), vectors, selection.diversity, selection.diversity_pool)
+        kept, passed_over = _within_caps(unique, selection)
+        passed_over += _overtaken(unique, kept, passed_over)
+    return kept, sorted([*drops, *passed_over], key=lambda drop: drop.rank)
+
+
+def _drop(candidate: Ranked, reason: str) -> Drop:
+    return Drop(candidate.record.id, reason, candidate.score, candidate.rank)
+
+
+def _without_duplicates(ranked: Iterable[Ranked], drops: list[Drop]) -> Iterator[Ranked]:
+    first: dict[str, str] = {}
+    for candidate in ranked:
+        better = first.setdefault(canonical(candidate.record.text), candidate.record.id)
+        if better == candidate.record.id:
+            yield candidate
+        else:
+            drops.append(_drop(candidate, f"duplicate of {better}"))
+
+
+def canonical(text: str) -> str:
+    """Lower-cased with white space collapsed: what makes two texts duplicates."""
+    return " ".join(text.lower().split())
+
+
+def _within_caps(ranked: Iterable[Ranked], selection: Selection) -> tuple[list[Ranked], list[Drop]]:
+    """As many reflections as may be in what is returned, however short that turns out to be."""
+    if selection.limit <= 0:
+        ranked = list(ranked)
+    limit = selection.limit if selection.limit > 0 else len(ranked)  # type: ignore[arg-type]
+    share = selection.reflection_share
+    most = _part(share, limit)
+    while True:
+        once, ranked = tee(ranked)
+        kept, drops = _filled(once, limit, most, selection)
+        reflections = sum(candidate.record.kind == REFLECTION for candidate in kept)
+        if reflections <= _part(share, len(kept)):
+            return kept, drops
+        most = reflections - 1
+
+
+def _part(share: float, count: int) -> int:
+    return int(share * count + 1e-9)
+
+
+def _filled(
+    ranked: Iterable[Ranked], limit: int, most_reflections: int, selection: Selection
+) -> tuple[list[Ranked], list[Drop]]:
+    tokens_left = selection.max_tokens if selection.max_tokens > 0 else None
+    kept: list[Ranked] = []
+    drops: list[Drop] = []
+    for candidate in ranked if limit else ():
+        is_reflection = candidate.record.kind == REFLECTION
+        cost = tokens(candidate.record.text)
+        if is_reflection and most_reflections <= 0:
+            drops.append(_drop(candidate, f"reflections may fill {selection.reflection_share:.0%} of the results"))
+        elif tokens_left is not None and cost > tokens_left:
+            left_over = f"its {cost} tokens exceed what is left of the budget of {selection.max_tokens}"
+            drops.append(_drop(candidate, left_over))
+        else:
+            kept.append(candidate)
+            most_reflections -= is_reflection
+            tokens_left = None if tokens_left is None else tokens_left - cost
+            if len(kept) == limit:
+                break
+    return kept, drops
+
+
+def _overtaken(diverse: Iterable[Ranked], kept: Sequence[Ranked], drops: Sequence[Drop]) -> list[Drop]:
+    """Those that ranked above the last hit, and fell to the limit because diversity put others before them."""
+    last = max((candidate.rank for candidate in kept), default=0)
+    accounted = {*(candidate.record.id for candidate in kept), *(drop.id for drop in drops)}
+    return [
+        _drop(candidate, "diversity put others before it, less like those already chosen")
+        for candidate in diverse
+        if candidate.rank < last and candidate.record.id not in accounted
+    ]
+
+
+def tokens(text: str) -> int:
+    """About how many tokens a language model will read."""
+    return -(-len(text) // CHARACTERS_PER_TOKEN)
+
+
+def diversify(ranked: Sequence[Ranked], vectors: Mapping[str, Vector], diversity: float, pool: int) -> list[Ranked]:
+    """Maximal marginal relevance (Carbonell and Goldstein, 1998) over the first `pool`; the rest keeps its order.
+
+    Next is the candidate with the greatest (1 − diversity) · score / best − diversity · cosine to the nearest one chosen.
+    """
+    head, tail = list(ranked[:pool]), list(ranked[pool:])
+    if len(head) < 2:
+        return [*head, *tail]
+    scores = np.array([candidate.score for candidate in head])
+    relevance = scores / max(float(scores.max()), 1e-12)
+    likeness = _likeness([vectors.get(candidate.record.id) for candidate in head])
+    chosen: list[int] = []
+    nearest = np.zeros(len(head))
+    while len(chosen) < len(head):
+        worth = (1 - diversity) * relevance - diversity * nearest
+        worth[chosen] = -np.inf
+        chosen.append(int(np.argmax(worth)))
+        nearest = np.maximum(nearest, likeness[chosen[-1]])
+    return [*(head[row] for row in chosen), *tail]
+
+
+def _likeness(vectors: Sequence[Vector | None]) -> Floats:
+    size = next((len(vector) for vector in vectors if vector is not None), 1)
+    matrix = np.array([np.zeros(size) if vector is None else vector for vector in vectors], dtype=np.float64)
+    return matrix @ matrix.T

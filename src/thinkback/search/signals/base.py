@@ -1,0 +1,85 @@
+"""What a signal is: a pure batch function, one value per candidate; it never sorts and never changes a candidate."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import ClassVar, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thinkback.model import Edge, Floats, Record
+from thinkback.search.query.parse import Query
+
+
+@dataclass(frozen=True, slots=True)
+class Skip:
+    """A signal that cannot say anything here, and why; the scores stay as they are, bit for bit."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Links:
+    """Edges between candidates, a row for each (candidate, neighbour); `place` counts a candidate's edges, strongest first."""
+
+    row: NDArray[np.intp]
+    other: NDArray[np.intp]
+    weight: Floats
+    place: NDArray[np.intp]
+    kind: tuple[str, ...]
+
+    @classmethod
+    def between(cls, ids: Sequence[str], edges: Mapping[str, Sequence[Edge]]) -> "Links":
+        """The edges whose two ends are both candidates."""
+        rows = {id: row for row, id in enumerate(ids)}
+        found = [
+            (rows[id], rows[edge.other(id)], edge.weight, place, edge.kind)
+            for id, its_edges in edges.items()
+            if id in rows
+            for place, edge in enumerate(its_edges)
+            if edge.other(id) in rows
+        ]
+        row, other, weight, place, kind = zip(*found, strict=True) if found else ((), (), (), (), ())
+        as_rows = [np.array(numbers, dtype=np.intp) for numbers in (row, other, place)]
+        return cls(as_rows[0], as_rows[1], np.array(weight, dtype=np.float64), as_rows[2], tuple(kind))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Scene:
+    """All a signal may look at: the query, the candidates, their scores so far, each leg's value, and how they are linked.
+
+    `places` lays all threads on one line: two candidates of a thread differ by their distance in it.
+    """
+
+    query: Query
+    records: tuple[Record, ...]
+    totals: Floats
+    legs: Mapping[str, Floats] = field(default_factory=dict)
+    links: Links | None = None
+    places: NDArray[np.int64] | None = None
+
+    def semantic(self) -> Floats:
+        """The better of the keyword and the vector value; the only score that may travel along edges."""
+        values = [self.legs[leg] for leg in ("keyword", "vector") if leg in self.legs]
+        return np.max(values, axis=0) if values else np.zeros(len(self.records))
+
+
+class Signal(Protocol):
+    """What the pipeline must read for it, each in one batch; 0 for nothing.
+
+    `needs_links` is how many of each candidate's strongest edges, `needs_places` up to which distance in threads.
+    """
+
+    name: ClassVar[str]
+
+    @property
+    def needs_links(self) -> int: ...
+    @property
+    def needs_places(self) -> int: ...
+
+    def values(self, scene: Scene) -> Floats | Skip: ...
+
+
+def of_records(values: Sequence[float]) -> Floats:
+    """A column from plain numbers."""
+    return np.array(values, dtype=np.float64)

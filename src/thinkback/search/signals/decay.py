@@ -1,0 +1,62 @@
+"""Time decay: min(1, recency · (1 + ln(1 + recalls))) · importance.
+
+recency = floor + (1 − floor) · exp(−age/τ). τ by kind: task 7 d, work 90 d, context 180 d, else 30 d. The floor keeps old memories
+alive: .6; .9 for canonical ones or importance ≥ 4 of 5; .15 for tasks. importance = .8 + .4 · eff/5 with eff in [1, 5] = the base
+adjusted by net votes sign(net)·ln(1+|net|); 1.0 when unscored. Canonical and votes stand in the metadata (`canonical`, `votes`).
+"""
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar
+
+from thinkback.clock import DAY
+from thinkback.model import Floats, Record
+from thinkback.search.signals.base import Scene, Skip, of_records
+
+TAU_DAYS = {"task": 7.0, "work": 90.0, "context": 180.0}
+OTHER_TAU_DAYS = 30.0
+FLOOR, CANONICAL_FLOOR, TASK_FLOOR = 0.6, 0.9, 0.15
+SCALE = 5.0  # importance is thought of as 1 to 5
+IMPORTANT = 4.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Decay:
+    """A factor to multiply with; old memories fade, recalled ones less."""
+
+    name: ClassVar[str] = "decay"
+    needs_links: ClassVar[int] = 0
+    needs_places: ClassVar[int] = 0
+
+    def values(self, scene: Scene) -> Floats | Skip:
+        return of_records([decay(record, scene.query.now) for record in scene.records])
+
+
+def decay(record: Record, now: int) -> float:
+    """The factor of one memory."""
+    lively = recency(record, now) * (1.0 + math.log1p(record.access_count))
+    return min(1.0, lively) * importance_factor(record)
+
+
+def recency(record: Record, now: int) -> float:
+    """How fresh a memory still is, never below its floor."""
+    low = floor(record)
+    age_days = max(now - record.created_at, 0) / DAY
+    return low + (1.0 - low) * math.exp(-age_days / TAU_DAYS.get(record.kind, OTHER_TAU_DAYS))
+
+
+def floor(record: Record) -> float:
+    """What age can never take away."""
+    if record.metadata.get("canonical") is True or (record.importance or 0.0) * SCALE >= IMPORTANT:
+        return CANONICAL_FLOOR
+    return TASK_FLOOR if record.kind == "task" else FLOOR
+
+
+def importance_factor(record: Record) -> float:
+    """0.88 to 1.2, and 1 for a memory nobody scored."""
+    if record.importance is None:
+        return 1.0
+    net = record.metadata.get("votes", 0)
+    votes = math.copysign(math.log1p(abs(net)), net) if isinstance(net, int | float) else 0.0
+    effective = min(SCALE, max(1.0, record.importance * SCALE + votes))
+    return 0.8 + 0.4 * effective / SCALE

@@ -1,0 +1,49 @@
+"""Quality of a memory: salience × confidence × usage, and × recency for short-lived tiers, divided by the best candidate's.
+
+salience = tier · (0.5 + 0.5 · importance), clamped to [0, 1]; usage = 1 + ln(1 + accesses);
+short-lived tiers × exp(−age / (7 d · (1 + ln(1 + accesses)))).
+"""
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar
+
+from thinkback.clock import DAY
+from thinkback.model import Floats, Record
+from thinkback.search.signals.base import Scene, Skip, of_records
+
+TIER_SALIENCE = {"procedural": 0.95, "semantic": 0.90, "episodic": 0.55, "working": 0.30, "unknown": 0.50}
+SHORT_LIVED = ("working", "episodic")
+SHORT_LIFE = 7 * DAY
+UNSCORED_IMPORTANCE = 0.5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Quality:
+    """1 for the best candidate; with equal quality everywhere the order is that of relevance."""
+
+    name: ClassVar[str] = "quality"
+    needs_links: ClassVar[int] = 0
+    needs_places: ClassVar[int] = 0
+
+    def values(self, scene: Scene) -> Floats | Skip:
+        qualities = of_records([quality(record, scene.query.now) for record in scene.records])
+        best = qualities.max(initial=0.0)
+        return qualities / best if best > 0 else qualities
+
+
+def quality(record: Record, now: int) -> float:
+    """The quality of one memory, before it is compared with others."""
+    usage = 1.0 + math.log1p(record.access_count)
+    confidence = 1.0 if record.confidence is None else record.confidence
+    value = salience(record) * confidence * usage
+    if record.tier in SHORT_LIVED:
+        age = max(now - record.created_at, 0)
+        value *= math.exp(-age / (SHORT_LIFE * usage))
+    return value
+
+
+def salience(record: Record) -> float:
+    """How much the tier and the owner's importance make of it."""
+    importance = UNSCORED_IMPORTANCE if record.importance is None else record.importance
+    return min(1.0, max(0.0, TIER_SALIENCE[record.tier] * (0.5 + 0.5 * importance)))

@@ -1,0 +1,27 @@
+"""Reflection boost: a factor for memories of kind `reflection`."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from thinkback.model import REFLECTION, Floats
+from thinkback.search.recipes.bounds import at_least
+from thinkback.search.signals.base import Scene, Skip, of_records
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reflection:
+    """Skipped when it would change nothing."""
+
+    name: ClassVar[str] = "reflection"
+    needs_links: ClassVar[int] = 0
+    needs_places: ClassVar[int] = 0
+    boost: float = 1.0
+
+    def __post_init__(self) -> None:
+        at_least(0, self.boost, "signals.reflection.boost")
+
+    def values(self, scene: Scene) -> Floats | Skip:
+        kinds = [record.kind == REFLECTION for record in scene.records]
+        if self.boost == 1.0 or not any(kinds):
+            return Skip("no reflection to boost")
+        return of_records([self.boost if is_reflection else 1.0 for is_reflection in kinds])

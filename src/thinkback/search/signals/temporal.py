@@ -1,0 +1,23 @@
+"""Temporal targeting: 1 within the tolerance of the time the query names, falling linearly to 0 at 3 × tolerance."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from thinkback.model import Floats
+from thinkback.search.query.time import proximity
+from thinkback.search.signals.base import Scene, Skip, of_records
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Temporal:
+    """Dated by `valid_from`, else `created_at`; skipped when the query names no time."""
+
+    name: ClassVar[str] = "temporal"
+    needs_links: ClassVar[int] = 0
+    needs_places: ClassVar[int] = 0
+
+    def values(self, scene: Scene) -> Floats | Skip:
+        anchor = scene.query.anchor
+        if anchor is None:
+            return Skip("the query names no time")
+        return of_records([proximity(abs(r.date - anchor.centre_us), anchor.tolerance_us) for r in scene.records])

@@ -1,0 +1,108 @@
+"""What a search gives back: hits, and the trace of how they came about."""
+
+import hashlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import overload
+
+from thinkback.model import Drop, Hit, Ledger, Run, Timing
+from thinkback.search.query.parse import Query
+from thinkback.search.recipes.model import Recipe
+from thinkback.stores.base import StoreState
+
+
+@dataclass(frozen=True, slots=True)
+class WhyNot:
+    """Why a memory is not among the hits; `legs` says where each leg has it."""
+
+    id: str
+    verdict: str
+    legs: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        return "\n".join([self.verdict, *self.legs])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Trace:
+    """Everything that happened in one search."""
+
+    query: Query
+    recipe: Recipe
+    state: StoreState
+    embedder: str | None
+    runs: tuple[Run, ...]
+    ledger: Ledger
+    order: tuple[str, ...]  # ids, best first, before selection
+    drops: tuple[Drop, ...]
+    skipped: tuple[tuple[str, str], ...]  # legs and signals that did not take part, and why
+    reranked: int  # how many candidates the cross-encoder read
+    timings: tuple[Timing, ...]
+
+    @property
+    def backends_used(self) -> tuple[str, ...]:
+        """Legs and signals that changed at least one score."""
+        return tuple(dict.fromkeys(column.name for column in self.ledger.columns if column.deltas.any()))
+
+    @property
+    def fingerprint(self) -> str:
+        """Equal for equal store, filter, embedder, recipe and understanding of the question, in any process.
+
+        Then the ranking is equal too: what a cross-encoder said and which parts did not answer are in it, for no name of a
+        model tells that.
+        """
+        query = self.query
+        vector = b"" if query.vector is None else query.vector.tobytes()
+        verdicts = b"".join(column.values.tobytes() for column in self.ledger.columns if column.step == "rerank")
+        silent = [name for name, _ in self.skipped]
+        facts = [
+            str(self.state),
+            query.text,
+            repr(_stable(query)),
+            str(self.embedder),
+            self.recipe.fingerprint,
+            repr(silent),
+        ]
+        return hashlib.sha256("\x1f".join(facts).encode("utf-8", "surrogatepass") + vector + verdicts).hexdigest()[:16]
+
+
+def _stable(query: Query) -> tuple[object, ...]:
+    """The filter with its one unordered field put in order, and the time and tags that were understood."""
+    filter, anchor = query.filter, query.anchor
+    ids = None if filter.ids is None else sorted(filter.ids)
+    rest = [getattr(filter, name) for name in filter.__slots__ if name != "ids"]
+    time = None if anchor is None else (anchor.centre_us, anchor.tolerance_us, anchor.first_us, anchor.last_us)
+    return (ids, rest, query.cycle, time, sorted(inferred.tag for inferred in query.tags))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Recall(Sequence[Hit]):
+    """The hits of one search, best first."""
+
+    hits: tuple[Hit, ...]
+    trace: Trace
+    warnings: tuple[str, ...] = ()
+    explain_absence: Callable[[str], WhyNot] | None = None
+
+    @overload
+    def __getitem__(self, index: int) -> Hit: ...
+    @overload
+    def __getitem__(self, index: slice) -> tuple[Hit, ...]: ...
+    def __getitem__(self, index: int | slice) -> Hit | tuple[Hit, ...]:
+        return self.hits[index]
+
+    def __len__(self) -> int:
+        return len(self.hits)
+
+    @property
+    def ids(self) -> tuple[str, ...]:
+        return tuple(hit.id for hit in self.hits)
+
+    def why_not(self, id: str) -> WhyNot:
+        """Why a memory is absent, or at which rank it is present after all."""
+        for hit in self.hits:
+            if hit.id == id:
+                return WhyNot(id, f"it is hit number {hit.rank}")
+        if self.explain_absence is None:
+            return WhyNot(id, "this recall was not kept together with its store")
+        return self.explain_absence(id)

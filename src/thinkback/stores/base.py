@@ -1,0 +1,330 @@
+"""What the engine asks of a store; nothing here knows which database answers.
+
+Reads come in batches, filters travel as values, and every write method is one transaction. A store is bound to one space (tenant).
+`thinkback.testing.StoreContract` holds the laws; every engine passes it.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from thinkback.model import Draft, Edge, Filter, Record, Scored, Vector
+from thinkback.search.query.keywords import KeywordQuery
+
+# Fields an `update` may change; each update leaves the older version behind for `known_at`.
+VERSIONED = (
+    "text",
+    "essence",
+    "kind",
+    "tags",
+    "metadata",
+    "thread",
+    "position",
+    "valid_from",
+    "valid_to",
+    "source",
+    "trust",
+    "cycle",
+)
+# Standing, changed in place: it says how much a memory counts, not what it says.
+STANDING = (
+    "tier",
+    "priority",
+    "importance",
+    "confidence",
+    "claim",
+    "claimed_at",
+    "expires_at",
+    "slides",
+    "archived_at",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class StoreState:
+    """Which store, and how often it was written; equal states rank equally."""
+
+    store_id: str
+    changes: int  # text, tags, vectors, edges, standing
+    touches: int  # access counts
+
+    def __str__(self) -> str:
+        return f"{self.store_id}:{self.changes}:{self.touches}"
+
+
+@dataclass(frozen=True, slots=True)
+class EmbeddingSpace:
+    """The model that made the live vectors."""
+
+    fingerprint: str
+    dimensions: int
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """Something `check` found; `repairable` when an index can be rebuilt from the text."""
+
+    area: str
+    message: str
+    ids: tuple[str, ...] = ()
+    repairable: bool = True
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Snapshot:
+    """Everything in a store at one moment; `records` are read as they are asked for."""
+
+    space: EmbeddingSpace | None
+    records: Iterator[tuple[Record, Vector | None]]
+    edges: Sequence[Edge]
+    judgements: Sequence["Judgement"]
+    settings: Mapping[str, str]
+
+
+OWED = "forgotten text"  # the area of a problem that `scrub` solves
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """That a memory was, or was not, an answer to a query."""
+
+    query: str
+    memory_id: str
+    grade: int  # 0 = not an answer; 1 and above = an answer
+    judged_at: int
+
+
+@dataclass(frozen=True, slots=True)
+class JournalEntry:
+    """One action of tidying, reflecting or auditing, with what is needed to undo it."""
+
+    id: int
+    action: str
+    memory_id: str
+    before: Mapping[str, Any]
+    after: Mapping[str, Any]
+    at: int
+    batch: str
+    undone_at: int | None = None
+
+    @property
+    def named(self) -> frozenset[str]:
+        """What the fields name beside standing: the other memories that the action was about."""
+        fields = [*self.before.items(), *self.after.items()]
+        values = [value for name, value in fields if name not in STANDING]
+        lists = [value if isinstance(value, list | tuple) else (value,) for value in values]
+        return frozenset(item for items in lists for item in items if isinstance(item, str))
+
+
+# The protocol has a method called `list`, which inside the class hides the type.
+Ids = list[str]
+Records = list[Record]
+Scores = list[Scored]
+Counts = list[int]
+Edges = list[Edge]
+Problems = list[Problem]
+Judgements = list[Judgement]
+Journal = list[JournalEntry]
+
+
+class Store(Protocol):
+    """A space's memories, edges, vectors and indexes."""
+
+    # -- identity and lifetime
+    def state(self) -> StoreState: ...
+    def close(self) -> None: ...
+    def transaction(self) -> AbstractContextManager[None]:
+        """Makes the writes inside one transaction: all or nothing."""
+        ...
+
+    @property
+    def in_transaction(self) -> bool:
+        """Whether this thread is inside a transaction, whose writes no other thread sees yet."""
+        ...
+
+    # -- memories
+    def add(self, drafts: Sequence[Draft], now: int, space: EmbeddingSpace | None = None) -> Records:
+        """Writes memories with full text, vectors and tags together; `space` names the model of the drafts' vectors."""
+        ...
+
+    def update(
+        self,
+        id: str,
+        changes: Mapping[str, Any],
+        now: int,
+        vector: Vector | None = None,
+        space: EmbeddingSpace | None = None,
+    ) -> Record:
+        """Replaces a memory by a new version (fields in VERSIONED); a changed text without a vector is marked unembedded."""
+        ...
+
+    def amend(self, changes: Mapping[str, Mapping[str, Any]], now: int) -> None:
+        """Changes standing in place (fields in STANDING), many memories at once."""
+        ...
+
+    def touch(self, accesses: Mapping[str, int], now: int) -> None:
+        """Adds to access counts and sets the last access; ids that are gone are passed over."""
+        ...
+
+    def forget(self, ids: Sequence[str]) -> Ids:
+        """Removes memories with all versions, vectors, full-text rows, edges, judgements and journal entries.
+
+        Entries of others and settings that name them lose the mention. Returns the ids that existed.
+        """
+        ...
+
+    def scrub(self) -> bool:
+        """Clears every place where forgotten text may linger; False when others are using the store now.
+
+        `forget` does so too where it takes but a moment; else it is owed until the next scrub, repair or close.
+        """
+        ...
+
+    def get(self, ids: Sequence[str], known_at: int | None = None) -> dict[str, Record]:
+        """Records by id, as they stand or as they stood; unknown ids are absent."""
+        ...
+
+    def list(self, filter: Filter, limit: int, after: str | None = None) -> Records:
+        """Records newest first (created_at, then id, descending), continuing after a given id."""
+        ...
+
+    def count(self, filter: Filter) -> int: ...
+    def history(self, id: str) -> Records:
+        """Every version of a memory, oldest first, the present one last."""
+        ...
+
+    def restore_versions(self, records: Sequence[Record]) -> int:
+        """Puts retired versions back (import); those already there are passed over; returns how many were new."""
+        ...
+
+    def export_records(self) -> Iterator[Record]:
+        """Every version of every memory, retired ones first, in order of recording."""
+        ...
+
+    def snapshot(self, vectors: bool = False) -> AbstractContextManager[Snapshot]:
+        """All there is, as of one moment, whoever writes meanwhile; `vectors` are those of present memories."""
+        ...
+
+    # -- links and tags
+    def link(self, edges: Sequence[Edge], now: int) -> None:
+        """Writes edges; the same ends and kind again replaces weight and validity."""
+        ...
+
+    def unlink(self, from_id: str, to_id: str, kind: str | None = None) -> int: ...
+    def edges(
+        self,
+        ids: Sequence[str],
+        filter: Filter,
+        limit_each: int,
+        sequence: bool = True,
+        *,
+        kinds: Sequence[str] = (),
+        without: Sequence[str] = (),
+    ) -> dict[str, Edges]:
+        """Per memory its edges in both directions, strongest first, then by the other end's id.
+
+        Only edges valid at `filter.as_of` (else `filter.now`) whose other end passes `filter` (without `filter.ids`). With
+        `sequence`, thread neighbours come as edges of kind `next` and weight 1, derived from thread and position, so they
+        never drift. Only edges of `kinds`, if any are named, and of none in `without`, count towards the limit.
+        """
+        ...
+
+    def between(self, pairs: Sequence[tuple[str, str]], filter: Filter, most: int) -> Counts:
+        """For each pair of memories of one thread, the earlier first, how many that pass `filter` lie between.
+
+        Counted without `filter.ids` and up to `most`, which also stands for two that are not in one thread, or gone.
+        """
+        ...
+
+    def export_edges(self) -> Iterator[Edge]:
+        """Every stored edge (thread order is derived, so not among them)."""
+        ...
+
+    def tags(self) -> Mapping[str, int]:
+        """Every tag of present memories with its count; the same mapping for as long as it holds."""
+        ...
+
+    def frequencies(self, words: Sequence[str]) -> tuple[int, Mapping[str, int]]:
+        """How many present memories there are, reflections aside, and in how many each word stands, by the index's own reading."""
+        ...
+
+    # -- search: higher is better, best first, ties by id
+    def search_keywords(self, query: KeywordQuery, filter: Filter, limit: int) -> Scores:
+        """BM25 over text, essence and tags; raises InvalidInput when the expression and its fallback are both refused.
+
+        Reflections are found too, scored among themselves: what is derived does not weigh on the statistics of what was said.
+        """
+        ...
+
+    def search_vectors(self, vector: Vector, filter: Filter, limit: int) -> Scores:
+        """Cosine similarity, exact to the last bit whatever the cache's history."""
+        ...
+
+    def recent(self, filter: Filter, limit: int) -> Scores:
+        """Newest by date (valid_from, else created_at); the score is that date in microseconds."""
+        ...
+
+    def dated(self, moment: int, filter: Filter, limit: int) -> Scores:
+        """Nearest by date to a moment, on either side of it; the score is minus the distance in microseconds."""
+        ...
+
+    # -- vectors
+    def embedding_space(self) -> EmbeddingSpace | None: ...
+    def vectors(self, ids: Sequence[str]) -> dict[str, Vector]: ...
+    def unembedded(self, limit: int) -> dict[int, Record]:
+        """Versions without a live vector, by version number, oldest first; retired ones too, for `known_at`."""
+        ...
+
+    def put_vectors(self, vectors: Mapping[int, Vector], space: EmbeddingSpace) -> None:
+        """Adds live vectors by version number; a version's text never changes, so they cannot be put to the wrong text.
+
+        Versions that were forgotten meanwhile are passed over.
+        """
+        ...
+
+    def begin_reembedding(self, space: EmbeddingSpace) -> int:
+        """Opens (or resumes) a new generation beside the live one; returns how many versions still lack its vector."""
+        ...
+
+    def next_to_reembed(self, limit: int) -> dict[int, Record]:
+        """Versions that lack the new generation's vector, by version number, oldest first."""
+        ...
+
+    def put_reembedded(self, vectors: Mapping[int, Vector], space: EmbeddingSpace) -> None:
+        """Writes vectors of the new generation; EmbeddingSpaceMismatch when somebody began another one meanwhile."""
+        ...
+
+    def finish_reembedding(self, space: EmbeddingSpace) -> None:
+        """Makes the new generation live and drops the old one, in one transaction; refuses while memories lack a vector.
+
+        EmbeddingSpaceMismatch when somebody began another one meanwhile.
+        """
+        ...
+
+    # -- judgements, journal, settings
+    def judge(self, judgements: Sequence[Judgement]) -> None: ...
+    def unjudge(self, query: str, memory_id: str) -> bool:
+        """Takes a judgement back; whether there was one."""
+        ...
+
+    def judgements(self) -> Judgements: ...
+    def log(self, entries: Sequence[JournalEntry]) -> None:
+        """Appends journal entries, whose `id` is assigned here; one that has an id already takes its old place again."""
+        ...
+
+    def journal(self, batch: str | None = None, limit: int = 1000) -> Journal: ...
+    def mark_undone(self, entry_ids: Sequence[int], now: int) -> None: ...
+    def setting(self, key: str) -> str | None: ...
+    def set_setting(self, key: str, value: str | None) -> None: ...
+
+    # -- health
+    def check(self) -> Problems:
+        """Compares every index with the text."""
+        ...
+
+    def repair(self) -> Problems:
+        """Rebuilds what `check` found repairable; returns what is left."""
+        ...
+
+    def stats(self) -> Mapping[str, Any]: ...

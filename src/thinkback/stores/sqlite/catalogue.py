@@ -1,0 +1,195 @@
+"""Present memories as columns in memory: row numbers for the caches, and filters as masks over those rows.
+
+A catalogue is a value. A newer one may share the older one's buffers, for it only ever writes behind the older one's last row.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import apsw
+import numpy as np
+from numpy.typing import NDArray
+
+from thinkback.model import KINDS, PRIORITIES, TIERS, Filter
+from thinkback.stores.sqlite.filters import clause
+
+Mask = NDArray[np.bool_]
+Rows = NDArray[np.intp]
+
+NEVER = np.iinfo(np.int64).max
+_NUMBERED = {"kind": KINDS, "tier": TIERS, "priority": PRIORITIES}
+_COLUMNS = (
+    ("date", np.int64),
+    ("valid_to", np.int64),
+    ("expires_at", np.int64),
+    ("archived", np.bool_),
+    ("trust", np.float64),
+)
+_CODED = tuple((name, np.uint8) for name in _NUMBERED)
+_SELECT = (
+    "SELECT m.seq, m.id, m.date, m.valid_to, m.expires_at, m.archived_at IS NOT NULL, m.trust, m.kind, m.tier, m.priority "
+    # The sign keeps SQLite from walking all rows in order when only the few changed ones are wanted.
+    "FROM memories m WHERE m.retired_at IS NULL AND m.changed > ? ORDER BY +m.seq"
+)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Catalogue:
+    """Rows 0 to `size` in order of `seqs`; those of memories that are gone since, `dead` in number, are not `alive`."""
+
+    changes: int
+    size: int
+    ids: list[str]
+    seqs: NDArray[np.int64]
+    alive: Mask
+    dead: int
+    columns: dict[str, NDArray[Any]]
+
+    @classmethod
+    def empty(cls) -> "Catalogue":
+        columns: dict[str, NDArray[Any]] = {name: np.zeros(0, dtype=kind) for name, kind in (*_COLUMNS, *_CODED)}
+        return cls(-1, 0, [], np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.bool_), 0, columns)
+
+    def rows(self, seqs: Sequence[int] | NDArray[np.int64]) -> Rows:
+        """The rows of these versions, as far as they are here."""
+        places, here = self.find(seqs)
+        return places[here]
+
+    def find(self, seqs: Sequence[int] | NDArray[np.int64]) -> tuple[Rows, Mask]:
+        """For each version a row, and whether it is really there."""
+        wanted, known = np.asarray(seqs, dtype=np.int64), self.seqs[: self.size]
+        places = np.searchsorted(known, wanted)
+        here = places < self.size
+        here[here] = known[places[here]] == wanted[here]
+        return places, here
+
+    def mask(self, filter: Filter, connection: apsw.Connection) -> Mask:
+        """Which rows pass; what is not kept in columns is asked of the file."""
+        passing = self.alive & self._standing(filter)
+        for tag in filter.tags:
+            passing &= self._only(integers(connection, "SELECT seq FROM memory_tags WHERE tag = ?", (tag,)))
+        nothing = Filter(now=filter.now, everything=True)
+        named = {name: getattr(filter, name) for name in ("ids", "threads", "sources", "metadata")}
+        rest = replace(nothing, **named)
+        return passing if rest == nothing else passing & self._only(versions(connection, rest))
+
+    def _only(self, seqs: NDArray[np.int64]) -> Mask:
+        mask = np.zeros(self.size, dtype=np.bool_)
+        mask[self.rows(seqs)] = True
+        return mask
+
+    def _standing(self, filter: Filter) -> Mask:
+        date, valid_to = self._column("date"), self._column("valid_to")
+        tests = []
+        if filter.since is not None:
+            tests.append(date >= filter.since)
+        if filter.until is not None:
+            tests.append(date < filter.until)
+        if filter.as_of is not None:
+            tests += [date <= filter.as_of, valid_to > filter.as_of]
+        if not filter.everything:
+            tests += [self._column("expires_at") > filter.now, ~self._column("archived")]
+            tests += [valid_to > filter.now] if filter.as_of is None else []
+        if filter.min_trust > 0:
+            tests.append(self._column("trust") >= filter.min_trust)
+        for column, names in (("kind", filter.kinds), ("tier", filter.tiers), ("priority", filter.priorities)):
+            tests += [self.among(column, names)] if names else []
+        tests += [~self.among("kind", filter.without_kinds)] if filter.without_kinds else []
+        return np.logical_and.reduce(tests) if tests else np.ones(self.size, dtype=np.bool_)
+
+    def _column(self, name: str) -> NDArray[Any]:
+        return self.columns[name][: self.size]
+
+    def among(self, column: str, names: Sequence[str]) -> Mask:
+        """Which rows have one of these values."""
+        chosen = np.array([name in names for name in _NUMBERED[column]])
+        return np.asarray(chosen[self._column(column)], dtype=np.bool_)
+
+
+def versions(connection: apsw.Connection, filter: Filter) -> NDArray[np.int64]:
+    """The row numbers of versions that pass, asked of the file."""
+    passing = clause(filter)
+    return integers(connection, f"SELECT m.seq FROM memories m WHERE {passing.sql}", passing.bindings)
+
+
+def integers(connection: apsw.Connection, sql: str, bindings: Sequence[Any] = ()) -> NDArray[np.int64]:
+    """The one column of a query; as one string it passes from SQLite several times faster than row by row."""
+    text = connection.execute(f"WITH q(n) AS ({sql}) SELECT group_concat(n) FROM q", bindings).get
+    return np.zeros(0, dtype=np.int64) if text is None else np.fromstring(text, dtype=np.int64, sep=",")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Delta:
+    """What a newer catalogue has that the older one had not: rows appended, rows changed in place, rows that died."""
+
+    appended: Rows
+    changed: Rows
+    died: Rows
+
+
+def read(connection: apsw.Connection, old: Catalogue, changes: int) -> tuple[Catalogue, Delta]:
+    """The catalogue at this change count, made from an older one."""
+    found: list[Any] = connection.execute(_SELECT, (old.changes,)).fetchall()
+    # Row numbers only grow, so whatever is new lies behind everything that is known.
+    last = int(old.seqs[old.size - 1]) if old.size else 0
+    known, new = [row for row in found if row[0] <= last], [row for row in found if row[0] > last]
+    died = old.rows(_gone(connection, old.changes))
+    died = died[old.alive[died]]
+    catalogue = _with_changed(_with_appended(old, new), known)
+    alive = catalogue.alive.copy()
+    alive[died] = False
+    delta = Delta(np.arange(old.size, catalogue.size), old.rows([row[0] for row in known]), died)
+    return replace(catalogue, changes=changes, alive=alive, dead=old.dead + len(died)), delta
+
+
+def _gone(connection: apsw.Connection, since: int) -> NDArray[np.int64]:
+    if since < 0:
+        return np.zeros(0, dtype=np.int64)
+    retired = "SELECT seq FROM memories WHERE retired_at IS NOT NULL AND changed > ?1"
+    sql = f"{retired} UNION ALL SELECT seq FROM removed WHERE changed > ?1"
+    return integers(connection, sql, (since,))
+
+
+def _with_appended(old: Catalogue, rows: Sequence[tuple[Any, ...]]) -> Catalogue:
+    if not rows:
+        return old
+    size = old.size + len(rows)
+    values = _values(rows)
+    columns = {name: extended(column, old.size, values[name]) for name, column in old.columns.items()}
+    # A catalogue that was begun and never used, as when a search is interrupted, may have left its ids behind.
+    old.ids[old.size :] = [row[1] for row in rows]
+    numbers = extended(old.seqs, old.size, np.array([row[0] for row in rows], dtype=np.int64))
+    alive = np.concatenate([old.alive, np.ones(len(rows), dtype=np.bool_)])
+    return replace(old, size=size, seqs=numbers, alive=alive, columns=columns)
+
+
+def _with_changed(old: Catalogue, rows: Sequence[tuple[Any, ...]]) -> Catalogue:
+    if not rows:
+        return old
+    values, places = _values(rows), old.rows([row[0] for row in rows])
+    columns = {name: column.copy() for name, column in old.columns.items()}
+    for name, column in columns.items():
+        column[places] = values[name]
+    return replace(old, columns=columns)
+
+
+def _values(rows: Sequence[tuple[Any, ...]]) -> dict[str, NDArray[Any]]:
+    _, _, date, valid_to, expires_at, archived, trust, *coded = zip(*rows, strict=True)
+    never = [[NEVER if moment is None else moment for moment in moments] for moments in (valid_to, expires_at)]
+    values = dict(zip((name for name, _ in _COLUMNS), (date, *never, archived, trust), strict=True))
+    for (name, names), words in zip(_NUMBERED.items(), coded, strict=True):
+        numbers = {word: number for number, word in enumerate(names)}
+        values[name] = [numbers[word] for word in words]
+    return {name: np.asarray(values[name], dtype=kind) for name, kind in (*_COLUMNS, *_CODED)}
+
+
+def extended(buffer: NDArray[Any], size: int, tail: NDArray[Any]) -> NDArray[Any]:
+    """The buffer with a tail behind its first `size` entries, in place while there is room."""
+    needed = size + len(tail)
+    if needed > len(buffer):
+        roomier = np.zeros((max(needed, len(buffer) * 3 // 2), *buffer.shape[1:]), dtype=buffer.dtype)
+        roomier[:size] = buffer[:size]
+        buffer = roomier
+    buffer[size:needed] = tail
+    return buffer

@@ -1,0 +1,217 @@
+"""Connections to one file: one that writes, behind a lock, and as many that read as there are readers at once."""
+
+import os
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager, suppress
+
+import apsw
+
+from thinkback.errors import StoreBusy, StoreDamaged, StoreError, StoreReadOnly
+from thinkback.stores.sqlite.files import MEMORY, Patience, connect, open_first
+
+_CHECKPOINT_MS = 20
+# What may keep a file from being tidied up; the store is as good as before, so it can be tried again later.
+_IN_THE_WAY = (
+    apsw.BusyError,
+    apsw.LockedError,
+    apsw.FullError,
+    apsw.IOError,
+    apsw.CantOpenError,
+    apsw.CorruptError,
+    apsw.ReadOnlyError,
+)
+
+
+class Connections:
+    """Hands out connections inside transactions and speaks of SQLite's failures in Thinkback's errors."""
+
+    def __init__(self, path: str, *, read_only: bool, busy_timeout_s: float) -> None:
+        self.path = path
+        self.read_only = read_only
+        self._patience = Patience(busy_timeout_s)
+        self._lock = threading.RLock()
+        self._depth = 0
+        self._owner: int | None = None
+        self._idle: list[apsw.Connection] = []
+        self._closed = False
+        self._process = os.getpid()
+        self.after_write: Callable[[], None] = lambda: None  # called outside the transaction
+        with _translated(path):
+            self._writer = open_first(path, read_only, self._patience)
+
+    @property
+    def in_transaction(self) -> bool:
+        """Whether this thread is inside a write transaction."""
+        return self._owner == threading.get_ident()
+
+    @property
+    def in_memory(self) -> bool:
+        """Whether there is no file at all."""
+        return self.path == MEMORY
+
+    @property
+    def usable(self) -> bool:
+        """Whether it is open, and this process's own."""
+        return not self._closed and self._process == os.getpid()
+
+    @property
+    def shared(self) -> bool:
+        """Whether readers use the writer's connection: in memory, or inside this thread's transaction."""
+        return self.in_memory or self.in_transaction
+
+    @contextmanager
+    def write(self) -> Iterator[apsw.Connection]:
+        """One transaction; inside another one, a part of it that can fail by itself."""
+        if self.read_only:
+            raise StoreReadOnly(f"{self.path} was opened with read_only=True and cannot be changed")
+        with self._lock, _translated(self.path):
+            self._check_open()
+            self._begin()
+            try:
+                yield self._writer
+            except BaseException:
+                self._end("ROLLBACK TO inner; RELEASE inner", "ROLLBACK")
+                raise
+            self._end("RELEASE inner", "COMMIT")
+        if not self.in_transaction:
+            self.after_write()
+
+    @contextmanager
+    def read(self) -> Iterator[apsw.Connection]:
+        """One consistent view of the file; inside this thread's own write transaction, that one's."""
+        self._check_open()
+        if self.shared:
+            with self._lock, _translated(self.path):
+                self._check_open()  # another thread may have closed it while this one waited
+                yield self._writer
+            return
+        with _translated(self.path):
+            connection = self._take()
+            try:
+                connection.execute("BEGIN")
+                yield connection
+            finally:
+                self._give_back(connection)
+
+    @contextmanager
+    def fresh(self) -> Iterator[apsw.Connection]:
+        """A view like `read`, from a connection that holds nothing cached."""
+        self._check_open()
+        if self.shared:
+            with self.read() as connection:
+                yield connection
+            return
+        with _translated(self.path), closing(connect(self.path, True, self._patience)) as connection:
+            connection.execute("BEGIN")
+            yield connection
+
+    def checkpoint(self) -> bool:
+        """Moves the log into the file and empties it; False when that cannot be done just now."""
+        with self._lock:
+            self._check_open()
+            if self.in_memory:
+                return True
+            if self._depth:
+                return False
+            # While it waits for readers to leave, nobody can write; so it does not wait long.
+            self._writer.set_busy_timeout(_CHECKPOINT_MS)
+            try:
+                self._writer.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
+            except _IN_THE_WAY:
+                return False
+            finally:
+                self._writer.set_busy_handler(self._patience)
+            return True
+
+    def rebuild(self) -> bool:
+        """Writes the whole file anew, through the log; False when that cannot be done just now."""
+        with self._lock:
+            self._check_open()
+            if self._depth:
+                return False
+            with closing(connect(self.path, self.read_only, self._patience)) as connection:
+                connection.set_busy_timeout(_CHECKPOINT_MS)
+                # As long as the file itself, the copy may not fit into memory.
+                connection.execute("PRAGMA temp_store = FILE")
+                try:
+                    connection.execute("VACUUM")
+                except _IN_THE_WAY:
+                    return False
+            return True
+
+    def size(self) -> int:
+        """The length of the file in bytes."""
+        return os.path.getsize(self.path)
+
+    def close(self) -> None:
+        """Closes every idle connection; one that is still reading closes when it is done."""
+        with self._lock:
+            self._closed = True
+            self._close_idle()
+            self._writer.close()
+
+    def _begin(self) -> None:
+        if self._depth:
+            self._writer.execute("SAVEPOINT inner")
+        else:
+            self._patience.insist(self._writer, "BEGIN IMMEDIATE")
+            self._owner = threading.get_ident()
+        self._depth += 1
+
+    def _end(self, inner: str, outer: str) -> None:
+        self._depth -= 1
+        try:
+            if self._writer.in_transaction:  # SQLite itself rolls back when the disk is full
+                self._writer.execute(inner if self._depth else outer)
+        except BaseException:
+            if not self._depth and self._writer.in_transaction:
+                self._writer.execute("ROLLBACK")
+            raise
+        finally:
+            if not self._depth:
+                self._owner = None
+
+    def _take(self) -> apsw.Connection:
+        try:
+            return self._idle.pop()
+        except IndexError:
+            return connect(self.path, True, self._patience)
+
+    def _give_back(self, connection: apsw.Connection) -> None:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+        self._idle.append(connection)
+        if self._closed:  # asked after: whoever closes has either seen it there, or is seen here
+            self._close_idle()
+
+    def _close_idle(self) -> None:
+        with suppress(IndexError):  # two threads may do so at once
+            while True:
+                self._idle.pop().close()
+
+    def _check_open(self) -> None:
+        if self._closed:
+            raise StoreError(f"{self.path} is closed; open it again")
+        if self._process != os.getpid():
+            raise StoreError(f"{self.path} was opened before this process was forked; open it again here")
+
+
+@contextmanager
+def _translated(path: str) -> Iterator[None]:
+    try:
+        yield
+    except (apsw.BusyError, apsw.LockedError) as error:
+        raise StoreBusy(f"{path} is locked by another process ({error}); try again, or raise busy_timeout_s") from error
+    except (apsw.CorruptError, apsw.NotADBError) as error:
+        raise StoreDamaged(
+            f"{path} is damaged ({error}); it was left alone. Try: thinkback doctor, or restore it from a copy"
+        ) from error
+    except apsw.SQLError as error:
+        if "no such table" not in str(error) and "no such fts5 table" not in str(error):
+            raise
+        raise StoreDamaged(f"{path} lacks a part ({error}); try: thinkback doctor --repair") from error
+    except (apsw.ReadOnlyError, apsw.PermissionsError) as error:
+        raise StoreReadOnly(f"{path} cannot be written ({error})") from error
+    except (apsw.CantOpenError, apsw.FullError, apsw.IOError) as error:
+        raise StoreError(f"{path} cannot be used ({error}); check the disk and the folder's permissions") from error

@@ -1,0 +1,50 @@
+"""The change counter, by which every process learns what the others wrote."""
+
+import apsw
+
+from thinkback.stores.base import StoreState
+
+_REMOVED_KEPT = 20_000
+
+
+def state(connection: apsw.Connection) -> StoreState:
+    """Which store this is and how often it was written."""
+    return StoreState(*next(connection.execute("SELECT store_id, changes, touches FROM counters")))
+
+
+def contents(connection: apsw.Connection) -> tuple[int, ...]:
+    """Stays the same while nothing is said, forgotten or repaired, whatever becomes of standing, links and access counts."""
+    sql = "SELECT last_seq, removed_before, coalesce((SELECT max(changed) FROM removed), 0) FROM counters"
+    return next(connection.execute(sql))
+
+
+def bump(connection: apsw.Connection) -> int:
+    """Counts one change; rows written with it carry the number in `changed`."""
+    return int(connection.execute("UPDATE counters SET changes = changes + 1 RETURNING changes").get)
+
+
+def bump_touches(connection: apsw.Connection) -> None:
+    connection.execute("UPDATE counters SET touches = touches + 1")
+
+
+def last_seq(connection: apsw.Connection) -> int:
+    """The highest row number given so far; there are at most so many rows."""
+    return int(connection.execute("SELECT last_seq FROM counters").get)
+
+
+def take_seqs(connection: apsw.Connection, count: int) -> range:
+    """So many new row numbers, never given before and never again."""
+    last = int(connection.execute("UPDATE counters SET last_seq = last_seq + ? RETURNING last_seq", (count,)).get)
+    return range(last - count + 1, last + 1)
+
+
+def note_removed(connection: apsw.Connection, seqs: list[int], change: int) -> None:
+    """Remembers which rows are gone, numbers only, so that caches can follow; very old notes are dropped."""
+    connection.executemany(
+        "INSERT OR REPLACE INTO removed (seq, changed) VALUES (?, ?)", ((seq, change) for seq in seqs)
+    )
+    if connection.execute("SELECT count(*) FROM removed").get > _REMOVED_KEPT:
+        sql = "SELECT changed FROM removed ORDER BY changed DESC LIMIT 1 OFFSET ?"
+        oldest = connection.execute(sql, (_REMOVED_KEPT // 2,)).get
+        connection.execute("DELETE FROM removed WHERE changed <= ?", (oldest,))
+        connection.execute("UPDATE counters SET removed_before = ?", (oldest,))

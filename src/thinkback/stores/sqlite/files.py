@@ -1,0 +1,183 @@
+"""Opening a file without ever harming one that is not ours."""
+
+import os
+import random
+import struct
+import threading
+import time
+from pathlib import Path
+from urllib.parse import quote
+
+import apsw
+
+from thinkback.errors import NotAStore, StoreDamaged, StoreError, StoreReadOnly, StoreTooNew
+from thinkback.stores.sqlite import filters, schema
+
+MEMORY = ":memory:"
+_MAGIC = b"SQLite format 3\0"
+_HEADER = 100
+_STATEMENTS_KEPT = 256
+_LEAST_PAUSE_S, _LONGEST_PAUSE_S = 0.0005, 0.004
+# One thread at a time looks: nobody may hold a lock on a new file while the one who made it closes it again.
+_looking = threading.Lock()
+
+
+class Patience:
+    """What a connection does while another holds the lock: ask again every few milliseconds, for so many seconds.
+
+    SQLite's own waiting grows to a tenth of a second between questions, and a writer that asks so seldom may wait for
+    minutes beside others that write without pause.
+    """
+
+    def __init__(self, seconds: float) -> None:
+        self.seconds = seconds
+        self._until = threading.local()
+
+    def __call__(self, asked: int) -> bool:
+        if asked == 0:
+            self._until.time = time.monotonic() + self.seconds
+        if time.monotonic() >= self._until.time:
+            return False
+        self._pause()
+        return True
+
+    def insist(self, connection: apsw.Connection, sql: str) -> None:
+        """Runs a statement where SQLite gives up at once, for fear of a deadlock: asks again until the time is over."""
+        until = time.monotonic() + self.seconds
+        while True:
+            try:
+                connection.execute(sql).fetchall()
+            except apsw.BusyError:
+                if time.monotonic() >= until:
+                    raise
+                self._pause()
+            else:
+                return
+
+    @staticmethod
+    def _pause() -> None:
+        time.sleep(random.uniform(_LEAST_PAUSE_S, _LONGEST_PAUSE_S))
+
+
+def open_first(path: str, read_only: bool, patience: Patience) -> apsw.Connection:
+    """The first connection to a store: checks the file, creates or migrates it, and leaves it in WAL mode."""
+    if path != MEMORY:
+        with _looking:
+            _inspect(Path(path), read_only)
+    connection = connect(path, read_only, patience)
+    try:
+        _check_version(connection, path)
+        if read_only:
+            if schema.version(connection) < schema.VERSION:
+                raise StoreReadOnly(
+                    f"{path} was written by an older version and must be migrated; open it once for writing"
+                )
+        else:
+            if schema.version(connection) == 0:
+                connection.execute(f"PRAGMA page_size = {schema.PAGE_SIZE}")
+            schema.migrate(connection)
+            patience.insist(connection, "PRAGMA journal_mode = WAL")
+        if connection.execute("SELECT store_id FROM counters").get is None:
+            raise StoreDamaged(f"{path} has lost its counters; restore it from a copy")
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def connect(path: str, read_only: bool, patience: Patience) -> apsw.Connection:
+    """A connection with the settings every one of ours has."""
+    flags = apsw.SQLITE_OPEN_READONLY if read_only else apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE
+    name = path
+    if read_only and _is_frozen(path):
+        name, flags = f"file:{quote(os.path.abspath(path))}?immutable=1", flags | apsw.SQLITE_OPEN_URI
+    connection = apsw.Connection(name, flags=flags, statementcachesize=_STATEMENTS_KEPT)
+    connection.set_busy_handler(patience)
+    connection.execute(
+        "PRAGMA synchronous = FULL; PRAGMA secure_delete = ON; PRAGMA foreign_keys = ON; PRAGMA temp_store = MEMORY;"
+        "PRAGMA cache_size = -32768; PRAGMA journal_size_limit = 67108864; PRAGMA trusted_schema = OFF"
+    ).fetchall()
+    filters.install(connection)
+    return connection
+
+
+def _inspect(path: Path, read_only: bool) -> None:
+    """Refuses what cannot be a store of ours, by the file's first bytes alone."""
+    if path.is_dir():
+        raise NotAStore(f"{path} is a folder; name a file in it, like {path / 'memory.db'}")
+    if not path.exists():
+        _check_place(path, read_only)
+        _create(path)
+        return
+    if not read_only and not _may_write(path):
+        raise StoreReadOnly(f"{path} cannot be written; make it writable or open it with read_only=True")
+    header = _header(path)
+    if header == bytes(_HEADER):
+        # Another process is just creating the store, or died doing so: SQLite waits, or undoes it.
+        if Path(f"{path}-journal").exists():
+            return
+        header = _header(path)
+    if not header:
+        if read_only:
+            raise NotAStore(f"{path} is empty; open it once for writing to make it a store")
+        return
+    if not header.startswith(_MAGIC):
+        raise NotAStore(f"{path} is not a Thinkback store (it begins with {header[:16]!r}); it was left alone")
+    if len(header) < _HEADER:
+        raise StoreDamaged(f"{path} is cut off after {len(header)} bytes; it was left alone, restore it from a copy")
+    (application,) = struct.unpack_from(">I", header, 68)
+    if application != schema.APPLICATION_ID:
+        raise NotAStore(
+            f"{path} is an SQLite database of another program (application id {application:#x}); it was left alone"
+        )
+
+
+def _header(path: Path) -> bytes:
+    """The first bytes, read through SQLite: closing a file of our own would let go of every lock this process has on it."""
+    file = apsw.VFSFile("", os.path.abspath(path), [apsw.SQLITE_OPEN_MAIN_DB | apsw.SQLITE_OPEN_READONLY, 0])
+    try:
+        return file.xRead(min(_HEADER, file.xFileSize()), 0)
+    finally:
+        file.xClose()
+
+
+def _create(path: Path) -> None:
+    """An empty file that only its owner may read; SQLite gives the log and the shared memory the same mode."""
+    try:
+        os.close(os.open(os.path.realpath(path), os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+    except FileExistsError:
+        return  # another process was faster, and made it the same way
+    except OSError as error:
+        raise StoreError(f"cannot create {path}: {error.strerror or error}") from None
+
+
+def _check_place(path: Path, read_only: bool) -> None:
+    if read_only:
+        raise StoreError(f"there is no store at {path}; open it without read_only=True to create it")
+    if not path.parent.is_dir():
+        raise StoreError(f"cannot create {path}: the folder {path.parent} does not exist; create it first")
+    if not os.access(path.parent, os.W_OK):
+        raise StoreReadOnly(f"cannot create {path}: the folder {path.parent} cannot be written")
+
+
+def _may_write(path: Path) -> bool:
+    # A file without any write permission is meant to stay as it is, even where the user is almighty.
+    return os.access(path, os.W_OK) and bool(path.stat().st_mode & 0o222)
+
+
+def _is_frozen(path: str) -> bool:
+    """A closed store in a folder where SQLite cannot put its shared memory."""
+    log = Path(f"{path}-wal")
+    return not os.access(Path(path).parent, os.W_OK) and not (log.exists() and log.stat().st_size)
+
+
+def _check_version(connection: apsw.Connection, path: str) -> None:
+    # In this order: another process may just be making the store, and gives it tables and a version at once.
+    tables = connection.execute("SELECT count(*) FROM sqlite_schema").get
+    found = schema.version(connection)
+    if found > schema.VERSION:
+        raise StoreTooNew(
+            f"{path} has schema version {found}, this Thinkback knows {schema.VERSION}; upgrade with: pip install -U thinkback"
+        )
+    if found == 0 and tables:
+        raise NotAStore(f"{path} holds tables of another program; it was left alone")

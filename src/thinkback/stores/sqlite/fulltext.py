@@ -1,0 +1,77 @@
+"""The full-text rows of memories: what is put in, taken out and moved to history."""
+
+from collections.abc import Iterable, Sequence
+
+import apsw
+
+from thinkback.model import REFLECTION, Filter, Record
+from thinkback.search.query.keywords import segment
+
+PRESENT, THEMES, HISTORY = "fts", "fts_themes", "fts_history"
+TABLES = (PRESENT, THEMES, HISTORY)
+COLUMNS = ("content", "essence", "tags")
+WEIGHTS = (1.0, 1.0, 1.0)  # of the columns, in BM25
+
+
+def indexed(record: Record) -> tuple[str, str, str]:
+    """The three columns of a record's full-text row."""
+    return columns(record.text, record.essence, record.tags)
+
+
+def columns(text: str, essence: str | None, tags: Iterable[str]) -> tuple[str, str, str]:
+    """Text, essence and tags as they are indexed."""
+    return segment(text), segment(essence) if essence else "", segment(" ".join(tags))
+
+
+def home(kind: str) -> str:
+    """Where a present version is indexed."""
+    return THEMES if kind == REFLECTION else PRESENT
+
+
+def homes(filter: Filter) -> list[str]:
+    """Where present versions that pass a filter may be indexed."""
+    asked = {home(kind) for kind in filter.kinds} or {PRESENT, THEMES}
+    return [
+        table
+        for table in (PRESENT, THEMES)
+        if table in asked and not (table == THEMES and REFLECTION in filter.without_kinds)
+    ]
+
+
+def put(connection: apsw.Connection, rows: Iterable[tuple[int, Record]], table: str | None = None) -> None:
+    """Indexes versions by their row number, each where it belongs unless a table is named."""
+    sql = "INSERT INTO {} (rowid, {}) VALUES (?, ?, ?, ?)"
+    places: dict[str, list[tuple[int, str, str, str]]] = {}
+    for seq, record in rows:
+        places.setdefault(table or home(record.kind), []).append((seq, *indexed(record)))
+    for place, found in places.items():
+        connection.executemany(sql.format(place, ", ".join(COLUMNS)), found)
+
+
+def retire(connection: apsw.Connection, seq: int) -> None:
+    """Moves a version's row from the present to history."""
+    row = f"rowid, {', '.join(COLUMNS)}"
+    for table in (PRESENT, THEMES):
+        connection.execute(f"INSERT INTO {HISTORY} ({row}) SELECT {row} FROM {table} WHERE rowid = ?", (seq,))
+        connection.execute(f"DELETE FROM {table} WHERE rowid = ?", (seq,))
+
+
+def drop(connection: apsw.Connection, seqs: Sequence[int]) -> None:
+    """Takes versions out of every index, to the last letter."""
+    for table in TABLES:
+        connection.executemany(f"DELETE FROM {table} WHERE rowid = ?", ((seq,) for seq in seqs))
+        if any(_is_unsaid(connection, table, beginning) for beginning in _beginnings(connection, table)):
+            connection.execute(f"INSERT INTO {table} ({table}) VALUES ('optimize')")
+
+
+def _beginnings(connection: apsw.Connection, table: str) -> list[str]:
+    """The words, or their first letters, by which the index finds its pages; secure-delete leaves them as they were."""
+    sql = f"SELECT DISTINCT term FROM {table}_idx WHERE length(term) > 1"
+    return [term[1:].decode(errors="ignore") for (term,) in connection.execute(sql)]
+
+
+def _is_unsaid(connection: apsw.Connection, table: str, beginning: str) -> bool:
+    """Whether no word in the index begins like this any more."""
+    connection.execute(f"CREATE VIRTUAL TABLE IF NOT EXISTS temp.{table}_words USING fts5vocab(main, {table}, row)")
+    next_word = connection.execute(f"SELECT term FROM temp.{table}_words WHERE term >= ? LIMIT 1", (beginning,)).get
+    return next_word is None or not next_word.startswith(beginning)

@@ -1,0 +1,193 @@
+"""Vectors as they lie in the file: float32, little endian, unit length, one generation per embedding space."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import apsw
+import numpy as np
+from numpy.typing import NDArray
+
+from thinkback.errors import EmbeddingSpaceMismatch, InvalidInput, NotFound, StoreError
+from thinkback.model import Record, Vector
+from thinkback.stores.base import EmbeddingSpace
+from thinkback.stores.sqlite.rows import COLUMNS, listed, to_record
+
+STORED = np.dtype("<f4")
+_BLOCK = 32  # rows at once, so that the work stays in the processor's cache
+_UNIT_TOLERANCE = 1e-6  # float32 rounding of a unit vector stays below; such vectors are kept bit for bit
+
+
+@dataclass(frozen=True, slots=True)
+class Generation:
+    """All vectors made by one model."""
+
+    number: int
+    space: EmbeddingSpace
+
+
+def unit_rows(rows: Sequence[Any] | NDArray[Any], dimensions: int) -> Vector:
+    """Vectors as unit rows, or InvalidInput naming the one that cannot be used."""
+    if not len(rows):
+        return np.zeros((0, dimensions), dtype=STORED)
+    for place, row in enumerate(rows):
+        shape = np.shape(row)
+        if shape != (dimensions,):
+            raise InvalidInput(f"vector {place} has shape {shape}; this store's vectors have {dimensions} numbers")
+    blocks = [_normalised(np.asarray(rows[at : at + _BLOCK]), at) for at in range(0, len(rows), _BLOCK)]
+    return blocks[0] if len(blocks) == 1 else np.concatenate(blocks)
+
+
+def _normalised(rows: NDArray[Any], first: int) -> Vector:
+    if rows.dtype.kind not in "fiu":
+        raise InvalidInput(f"vectors must hold real numbers, not {rows.dtype}")
+    exact = rows.astype(np.float64)
+    largest = np.abs(exact).max(axis=1)
+    for bad, what in ((~np.isfinite(largest), "holds NaN or infinity"), (largest == 0, "has length zero")):
+        if bad.any():
+            raise InvalidInput(f"vector {first + int(np.flatnonzero(bad)[0])} {what}; a direction is needed")
+    lengths = np.sqrt(np.square(exact / largest[:, None]).sum(axis=1)) * largest
+    unit = np.where(np.abs(lengths - 1) <= _UNIT_TOLERANCE, 1.0, lengths)
+    return (exact / unit[:, None]).astype(STORED)
+
+
+def generation(connection: apsw.Connection, state: str = "live") -> Generation | None:
+    """The generation that is searched, or the one that is being built."""
+    sql = "SELECT generation, fingerprint, dimensions FROM generations WHERE state = ?"
+    row = connection.execute(sql, (state,)).fetchone()
+    return None if row is None else Generation(row[0], EmbeddingSpace(row[1], row[2]))
+
+
+def live_for(connection: apsw.Connection, space: EmbeddingSpace | None) -> Generation:
+    """The live generation, opened if there is none yet; vectors of another space are refused."""
+    live = generation(connection)
+    if live is None:
+        if space is None:
+            raise InvalidInput("vectors were given without saying which model made them; pass their embedding space")
+        return _open(connection, space, "live")
+    if space is not None and space != live.space:
+        raise EmbeddingSpaceMismatch(
+            f"the store's vectors were made by {live.space.fingerprint} ({live.space.dimensions} numbers), these by "
+            f"{space.fingerprint} ({space.dimensions}); they cannot be compared. To change the model: thinkback reembed"
+        )
+    return live
+
+
+def _open(connection: apsw.Connection, space: EmbeddingSpace, state: str) -> Generation:
+    if space.dimensions < 1 or not space.fingerprint:
+        raise InvalidInput(f"not an embedding space: {space}; it needs a fingerprint and at least one dimension")
+    sql = "INSERT INTO generations (fingerprint, dimensions, state) VALUES (?, ?, ?) RETURNING generation"
+    return Generation(int(connection.execute(sql, (space.fingerprint, space.dimensions, state)).get), space)
+
+
+def put(connection: apsw.Connection, number: int, rows: Iterable[tuple[int, Vector]]) -> None:
+    """Writes vectors of a generation by row number; they must be unit rows already."""
+    sql = "INSERT OR REPLACE INTO vectors (seq, generation, vector) VALUES (?, ?, ?)"
+    connection.executemany(sql, ((seq, number, vector.astype(STORED, copy=False).tobytes()) for seq, vector in rows))
+
+
+def copy(connection: apsw.Connection, old: int, new: int) -> None:
+    """Gives a new version the vectors of the one it replaces."""
+    sql = "INSERT INTO vectors (seq, generation, vector) SELECT ?, generation, vector FROM vectors WHERE seq = ?"
+    connection.execute(sql, (new, old))
+
+
+def drop(connection: apsw.Connection, seqs: Sequence[int]) -> None:
+    connection.execute("DELETE FROM vectors WHERE seq IN (SELECT value FROM json_each(?))", (listed(seqs),))
+
+
+def of(connection: apsw.Connection, ids: Sequence[str]) -> dict[str, Vector]:
+    """Live vectors of present memories."""
+    sql = (
+        "SELECT m.id, v.vector FROM memories m JOIN vectors v ON v.seq = m.seq JOIN generations g USING (generation) "
+        "WHERE m.id IN (SELECT value FROM json_each(?)) AND m.retired_at IS NULL AND g.state = 'live'"
+    )
+    return {id: np.frombuffer(blob, dtype=STORED) for id, blob in connection.execute(sql, (listed(ids),))}
+
+
+def unembedded(connection: apsw.Connection, limit: int) -> dict[int, Record]:
+    """Versions without a live vector, oldest first."""
+    sql = f"SELECT m.seq, {COLUMNS} FROM memories m WHERE m.embedded = 0 ORDER BY m.seq LIMIT ?"
+    return {row[0]: to_record(row[1:]) for row in connection.execute(sql, (limit,))}
+
+
+def put_live(connection: apsw.Connection, vectors: Mapping[int, Vector], space: EmbeddingSpace, change: int) -> None:
+    """Adds live vectors of versions; those that were forgotten meanwhile are passed over."""
+    live = live_for(connection, space)
+    rows = _still_there(connection, vectors, live.space.dimensions)
+    put(connection, live.number, rows.items())
+    sql = "UPDATE memories SET embedded = 1, changed = ? WHERE seq = ?"
+    connection.executemany(sql, ((change, seq) for seq in rows))
+
+
+def _still_there(connection: apsw.Connection, vectors: Mapping[int, Vector], dimensions: int) -> dict[int, Vector]:
+    rows = dict(zip(vectors, unit_rows(list(vectors.values()), dimensions), strict=True))
+    found = connection.execute(
+        "SELECT seq FROM memories WHERE seq IN (SELECT value FROM json_each(?))", (listed(list(rows)),)
+    )
+    return {seq: rows[seq] for (seq,) in found}
+
+
+# -- from one embedding space to another
+
+_LACKING = "FROM memories m WHERE NOT EXISTS (SELECT 1 FROM vectors v WHERE v.seq = m.seq AND v.generation = ?)"
+
+
+def begin(connection: apsw.Connection, space: EmbeddingSpace) -> int:
+    """Opens a generation beside the live one, or goes on with one that was interrupted; returns how many versions it lacks."""
+    building = generation(connection, "building")
+    if building is not None and building.space != space:
+        _discard(connection, building.number)
+        building = None
+    number = (building or _open(connection, space, "building")).number
+    return int(connection.execute(f"SELECT count(*) {_LACKING}", (number,)).get)
+
+
+def lacking(connection: apsw.Connection, limit: int) -> dict[int, Record]:
+    """Versions that lack a vector of the generation being built, oldest first."""
+    sql = f"SELECT m.seq, {COLUMNS} {_LACKING} ORDER BY m.seq LIMIT ?"
+    return {row[0]: to_record(row[1:]) for row in connection.execute(sql, (_building(connection).number, limit))}
+
+
+def put_built(connection: apsw.Connection, vectors: Mapping[int, Vector], space: EmbeddingSpace) -> None:
+    """Writes vectors of the generation being built; they are not searched yet."""
+    building = _building_for(connection, space)
+    put(connection, building.number, _still_there(connection, vectors, building.space.dimensions).items())
+
+
+def finish(connection: apsw.Connection, space: EmbeddingSpace, change: int) -> None:
+    """Makes the new generation the live one and drops the old."""
+    building = _building_for(connection, space)
+    missing = connection.execute(f"SELECT count(*) {_LACKING}", (building.number,)).get
+    if missing:
+        raise StoreError(
+            f"{missing} versions of memories still lack a vector of {building.space.fingerprint}; embed them first"
+        )
+    live = generation(connection)
+    if live is not None:
+        _discard(connection, live.number)
+    connection.execute("UPDATE generations SET state = 'live' WHERE generation = ?", (building.number,))
+    connection.execute("UPDATE memories SET embedded = 1, changed = ? WHERE embedded = 0", (change,))
+
+
+def _building(connection: apsw.Connection) -> Generation:
+    building = generation(connection, "building")
+    if building is None:
+        raise NotFound("no re-embedding is under way; begin one first")
+    return building
+
+
+def _building_for(connection: apsw.Connection, space: EmbeddingSpace) -> Generation:
+    """The generation being built, if it is this space's: somebody else may have begun another meanwhile."""
+    building = _building(connection)
+    if building.space != space:
+        raise EmbeddingSpaceMismatch(
+            f"another re-embedding has begun meanwhile, to {building.space.fingerprint}; the one to {space.fingerprint} "
+            "was given up, and the store's vectors are as they were. When the other is done, run again: thinkback reembed"
+        )
+    return building
+
+
+def _discard(connection: apsw.Connection, number: int) -> None:
+    connection.execute("DELETE FROM vectors WHERE generation = ?", (number,))
+    connection.execute("DELETE FROM generations WHERE generation = ?", (number,))

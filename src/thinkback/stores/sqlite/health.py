@@ -1,0 +1,207 @@
+"""Comparing every index with the text, and rebuilding what is derived from it."""
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from itertools import islice
+from typing import Any
+
+import apsw
+import numpy as np
+
+from thinkback.model import KINDS, PRIORITIES, REFLECTION, TIERS
+from thinkback.stores.base import Problem
+from thinkback.stores.sqlite import counters, fulltext, rows, schema
+from thinkback.stores.sqlite.generations import STORED, Generation, generation
+
+_NAMED = 20  # ids a problem lists
+_CHUNK = 2000
+_UNIT = 1e-3
+_ORPHANS = {
+    "edges": "from_id NOT IN (SELECT id FROM memories WHERE retired_at IS NULL) "
+    "OR to_id NOT IN (SELECT id FROM memories WHERE retired_at IS NULL)",
+    "judgements": "memory_id NOT IN (SELECT id FROM memories WHERE retired_at IS NULL)",
+    "vectors": "seq NOT IN (SELECT seq FROM memories) OR generation NOT IN (SELECT generation FROM generations)",
+    "memory_tags": "seq NOT IN (SELECT seq FROM memories)",
+}
+
+
+def check(connection: apsw.Connection) -> list[Problem]:
+    """Everything that is not as the text says it should be."""
+    problems: list[Problem] = []
+    for examine in (_file, _rows, _full_text, _tags, _vectors, _orphans, _counters):
+        try:
+            problems += examine(connection)
+        except (apsw.CorruptError, apsw.NotADBError, apsw.SQLError) as error:
+            problems.append(_damage(str(error)))
+    return list(dict.fromkeys(problems))
+
+
+def _file(connection: apsw.Connection) -> Iterator[Problem]:
+    for (finding,) in connection.execute("PRAGMA integrity_check"):
+        if finding != "ok":
+            yield _damage(str(finding))
+
+
+def _damage(finding: str) -> Problem:
+    """What SQLite says of itself; its full-text index can be rebuilt, the rest cannot."""
+    if "fts5" in finding.lower():
+        return Problem("full text", finding)
+    return Problem("file", f"{finding}; restore it from a copy", repairable=False)
+
+
+def _rows(connection: apsw.Connection) -> Iterator[Problem]:
+    """What no road in would have let pass; there is nothing to rebuild it from."""
+    odd = f"kind NOT IN {KINDS} OR tier NOT IN {TIERS} OR priority NOT IN {PRIORITIES} OR trim(text) = ''"
+    unreadable = "NOT json_valid(metadata) OR json_type(metadata) <> 'object' OR NOT json_valid(tags) OR json_type(tags) <> 'array'"
+    for what, condition in (("have impossible values", odd), ("have metadata or tags that are not JSON", unreadable)):
+        found = _column(connection, f"SELECT id FROM memories WHERE {condition}")
+        if found:
+            yield _problem("memories", f"{len(found)} versions {what}", found, repairable=False)
+
+
+_INDEXED = {
+    fulltext.PRESENT: f"m.retired_at IS NULL AND m.kind <> '{REFLECTION}'",
+    fulltext.THEMES: f"m.retired_at IS NULL AND m.kind = '{REFLECTION}'",
+    fulltext.HISTORY: "m.retired_at IS NOT NULL",
+}
+
+
+def _full_text(connection: apsw.Connection) -> Iterator[Problem]:
+    there = set(_column(connection, "SELECT name FROM sqlite_schema WHERE type = 'table'"))
+    for table, state in _INDEXED.items():
+        if table not in there:
+            yield Problem("full text", f"the full-text index {table} is gone")
+            continue
+        indexed = ", ".join(f"f.{name}" for name in fulltext.COLUMNS)
+        sql = (
+            f"SELECT m.id, m.text, m.essence, m.tags, f.rowid, {indexed} "
+            f"FROM memories m LEFT JOIN {table} f ON f.rowid = m.seq WHERE {state} AND json_valid(m.tags)"
+        )
+        wrong: dict[str, list[str]] = {"are not in the index": [], "are indexed with another text": []}
+        for id, text, essence, tags, seq, *found in connection.execute(sql):
+            if seq is None:
+                wrong["are not in the index"].append(id)
+            elif tuple(found) != fulltext.columns(text, essence, json.loads(tags)):
+                wrong["are indexed with another text"].append(id)
+        extra = f"SELECT rowid FROM {table} WHERE rowid NOT IN (SELECT m.seq FROM memories m WHERE {state})"
+        wrong["are in the index and not in the store"] = [str(seq) for seq in _column(connection, extra)]
+        yield from (
+            _problem("full text", f"{len(ids)} rows of {table} {what}", ids) for what, ids in wrong.items() if ids
+        )
+
+
+def _tags(connection: apsw.Connection) -> Iterator[Problem]:
+    listed = "SELECT DISTINCT t.value, m.seq FROM memories m, json_each(m.tags) t WHERE json_valid(m.tags)"
+    pairs = "SELECT tag, seq FROM memory_tags"
+    for what, sql in (("missing from", f"{listed} EXCEPT {pairs}"), ("left over in", f"{pairs} EXCEPT {listed}")):
+        seqs = [seq for _, seq in connection.execute(sql)]
+        if seqs:
+            yield _problem("tags", f"{len(seqs)} entries are {what} the tag index", _ids(connection, seqs))
+
+
+def _vectors(connection: apsw.Connection) -> Iterator[Problem]:
+    for state in ("live", "building"):
+        made = generation(connection, state)
+        bad = [] if made is None else list(_bad_vectors(connection, made))
+        if made is not None and bad:
+            what = f"{len(bad)} vectors are not {made.space.dimensions} finite numbers of unit length"
+            yield _problem("vectors", what, _ids(connection, bad))
+    sql = f"SELECT m.id FROM memories m WHERE m.embedded <> {_HAS_LIVE}"
+    flagged = _column(connection, sql)
+    if flagged:
+        yield _problem("vectors", f"{len(flagged)} versions are wrongly marked as embedded or not", flagged)
+
+
+_HAS_LIVE = (
+    "EXISTS (SELECT 1 FROM vectors v JOIN generations g USING (generation) WHERE v.seq = m.seq AND g.state = 'live')"
+)
+
+
+def _bad_vectors(connection: apsw.Connection, made: Generation) -> Iterator[int]:
+    dimensions, size = made.space.dimensions, made.space.dimensions * STORED.itemsize
+    stored = connection.execute("SELECT seq, vector FROM vectors WHERE generation = ?", (made.number,))
+    while chunk := list(islice(stored, _CHUNK)):
+        sized: list[Any] = [(seq, blob) for seq, blob in chunk if len(blob) == size]
+        yield from (seq for seq, blob in chunk if len(blob) != size)
+        block = np.frombuffer(b"".join(blob for _, blob in sized), dtype=STORED).reshape(len(sized), dimensions)
+        with np.errstate(all="ignore"):
+            lengths = np.sqrt(np.square(block.astype(np.float64)).sum(axis=1))
+        yield from (sized[row][0] for row in np.flatnonzero(~(np.abs(lengths - 1) <= _UNIT)))
+
+
+def _orphans(connection: apsw.Connection) -> Iterator[Problem]:
+    for table, condition in _ORPHANS.items():
+        count = int(connection.execute(f"SELECT count(*) FROM {table} WHERE {condition}").get)
+        if count:
+            yield Problem(table, f"{count} rows of {table} name memories that are not there")
+
+
+def _counters(connection: apsw.Connection) -> Iterator[Problem]:
+    sql = "SELECT last_seq, changes, coalesce(max(seq), 0), coalesce(max(changed), 0) FROM counters LEFT JOIN memories"
+    last_seq, changes, seq, changed = next(connection.execute(sql))
+    if last_seq < seq or changes < changed:
+        yield Problem("counters", f"the counters ({last_seq}, {changes}) lag behind the rows ({seq}, {changed})")
+
+
+def repair(connection: apsw.Connection, problems: Sequence[Problem]) -> None:
+    """Rebuilds what can be derived, inside the caller's transaction."""
+    remedies: dict[str, Callable[[apsw.Connection], None]] = {
+        "full text": _rebuild_full_text,
+        "tags": _rebuild_tags,
+        "vectors": _drop_bad_vectors,
+        "counters": _raise_counters,
+    }
+    for area in dict.fromkeys(problem.area for problem in problems if problem.repairable):
+        if area in _ORPHANS:
+            connection.execute(f"DELETE FROM {area} WHERE {_ORPHANS[area]}")
+        if area in remedies:
+            remedies[area](connection)
+    # Every mirror, in this process and others, was made from what was wrong: none may be brought up to date by deltas.
+    change = counters.bump(connection)
+    connection.execute("UPDATE counters SET removed_before = ?", (change,))
+
+
+def _rebuild_full_text(connection: apsw.Connection) -> None:
+    for table, state in _INDEXED.items():
+        connection.execute(f"DROP TABLE IF EXISTS {table}")
+        schema.create_full_text(connection, table)
+        found = connection.execute(f"SELECT m.seq, {rows.COLUMNS} FROM memories m WHERE {state}")
+        while chunk := list(islice(found, _CHUNK)):
+            fulltext.put(connection, ((row[0], rows.to_record(row[1:])) for row in chunk), table)
+
+
+def _rebuild_tags(connection: apsw.Connection) -> None:
+    connection.execute("DELETE FROM memory_tags")
+    sql = "SELECT m.seq, m.tags FROM memories m WHERE json_valid(m.tags)"
+    pairs = [(tag, seq) for seq, tags in connection.execute(sql) for tag in json.loads(tags)]
+    connection.executemany("INSERT OR IGNORE INTO memory_tags (tag, seq) VALUES (?, ?)", pairs)
+
+
+def _drop_bad_vectors(connection: apsw.Connection) -> None:
+    """A vector that cannot be used is dropped; its memory waits to be embedded again."""
+    for state in ("live", "building"):
+        made = generation(connection, state)
+        if made is not None:
+            bad = ((seq, made.number) for seq in list(_bad_vectors(connection, made)))
+            connection.executemany("DELETE FROM vectors WHERE seq = ? AND generation = ?", bad)
+    connection.execute(f"UPDATE memories AS m SET embedded = {_HAS_LIVE} WHERE m.embedded <> {_HAS_LIVE}")
+
+
+def _raise_counters(connection: apsw.Connection) -> None:
+    for counter, column in (("last_seq", "seq"), ("changes", "changed")):
+        connection.execute(
+            f"UPDATE counters SET {counter} = max({counter}, (SELECT coalesce(max({column}), 0) FROM memories))"
+        )
+
+
+def _problem(area: str, message: str, ids: Sequence[str], repairable: bool = True) -> Problem:
+    return Problem(area, message, tuple(dict.fromkeys(ids))[:_NAMED], repairable)
+
+
+def _column(connection: apsw.Connection, sql: str) -> list[Any]:
+    return [value for (value,) in connection.execute(sql)]
+
+
+def _ids(connection: apsw.Connection, seqs: Sequence[int]) -> list[str]:
+    sql = "SELECT id FROM memories WHERE seq IN (SELECT value FROM json_each(?))"
+    return [id for (id,) in connection.execute(sql, (rows.listed(seqs),))]

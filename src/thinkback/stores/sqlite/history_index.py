@@ -1,0 +1,87 @@
+"""Keyword search in what the store knew at an earlier moment.
+
+Only the versions known then may count, also in the statistics of BM25, so they get an index of their own, in memory. The score is
+the one the store would have given at that moment. The last few moments asked for are kept until the store changes.
+"""
+
+import threading
+from collections import OrderedDict
+from typing import Any
+
+import apsw
+import numpy as np
+
+from thinkback.model import REFLECTION, Filter, Scored
+from thinkback.search.query.keywords import KeywordQuery
+from thinkback.stores.sqlite import schema
+from thinkback.stores.sqlite.catalogue import versions
+from thinkback.stores.sqlite.filters import clause
+from thinkback.stores.sqlite.fulltext import COLUMNS, PRESENT, TABLES, THEMES, homes
+from thinkback.stores.sqlite.impact import best
+from thinkback.stores.sqlite.keywords import first_accepted, score_sql
+from thinkback.stores.sqlite.rows import listed
+
+_MOMENTS_KEPT = 2
+
+
+class Past:
+    """Indexes of earlier moments, by moment and change count."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._moments: OrderedDict[tuple[int, int], apsw.Connection] = OrderedDict()
+
+    def search(
+        self, connection: apsw.Connection, changes: int, query: KeywordQuery, filter: Filter, limit: int
+    ) -> list[Scored]:
+        """Best first, ties by id."""
+        if limit <= 0:
+            return []
+        with self._lock:
+            then = self._at(connection, changes, filter)
+            found = [row for table in homes(filter) for row in _matching(then, table, query)]
+        seqs = np.array([seq for seq, _ in found], dtype=np.int64)
+        scores = np.array([score for _, score in found], dtype=np.float64)
+        rows = best(scores, np.isin(seqs, versions(connection, filter)), limit)
+        sql = "SELECT m.seq, m.id FROM memories m WHERE m.seq IN (SELECT value FROM json_each(?))"
+        names = dict(connection.execute(sql, (listed(seqs[rows].tolist()),)))
+        hits = [
+            Scored(names[seq], score) for seq, score in zip(seqs[rows].tolist(), scores[rows].tolist(), strict=True)
+        ]
+        return sorted(hits, key=lambda hit: (-hit.score, hit.id))[:limit]
+
+    def close(self) -> None:
+        with self._lock:
+            while self._moments:
+                self._moments.popitem()[1].close()
+
+    def _at(self, connection: apsw.Connection, changes: int, filter: Filter) -> apsw.Connection:
+        key = (filter.known_at or 0, changes)
+        if key not in self._moments:
+            self._moments[key] = _indexed(connection, filter)
+        self._moments.move_to_end(key)
+        while len(self._moments) > _MOMENTS_KEPT:
+            self._moments.popitem(last=False)[1].close()
+        return self._moments[key]
+
+
+def _matching(then: apsw.Connection, table: str, query: KeywordQuery) -> list[tuple[Any, ...]]:
+    sql = f"SELECT rowid, {score_sql(table)} FROM {table} WHERE {table} MATCH ?"
+    return first_accepted(query, lambda expression: then.execute(sql, (expression,)).fetchall())
+
+
+def _indexed(connection: apsw.Connection, filter: Filter) -> apsw.Connection:
+    known = clause(Filter(now=filter.now, known_at=filter.known_at, everything=True))
+    columns = ", ".join(f"f.{name}" for name in COLUMNS)
+    parts = (
+        f"SELECT m.seq, {columns} FROM memories m JOIN {table} f ON f.rowid = m.seq WHERE {known.sql} AND m.kind {{kind}}"
+        for table in TABLES
+    )
+    sql = " UNION ALL ".join(parts)
+    then = apsw.Connection(":memory:")
+    for table, kind in ((PRESENT, "<> ?"), (THEMES, "= ?")):
+        then.execute(schema.full_text(table))
+        rows = connection.execute(sql.format(kind=kind), (*known.bindings, REFLECTION) * len(TABLES))
+        with then:
+            then.executemany(f"INSERT INTO {table} (rowid, {', '.join(COLUMNS)}) VALUES (?, ?, ?, ?)", rows)
+    return then

@@ -1,0 +1,197 @@
+"""BM25 from postings in memory: the numbers of FTS5, without scoring every match one by one.
+
+    score(d) = Σ over terms of idf · f · (k1 + 1) / (f + k1 · (1 − b + b · D / avgdl))
+    idf = ln((N − n + ½) / (n + ½)), at least 1e-6
+
+with k1 = 1.2, b = 0.75, f the term's occurrences in the row weighted by column, D the row's tokens, N rows of which n hold
+the term. The order of operations is FTS5's own, so a score is the same to the last bit. The postings are read from the FTS5
+index itself; rows that come later are tokenised here and kept in small segments, merged like the digits of a binary counter.
+"""
+
+import math
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import apsw
+import numpy as np
+from numpy.typing import NDArray
+
+from thinkback.model import REFLECTION, Floats
+from thinkback.stores.sqlite.catalogue import Catalogue, Delta, Mask, Rows, extended
+from thinkback.stores.sqlite.fulltext import COLUMNS, PRESENT, WEIGHTS
+from thinkback.stores.sqlite.rows import listed
+from thinkback.stores.sqlite.schema import TOKENIZER
+
+_K1, _B = 1.2, 0.75
+_LEAST_IDF = 1e-6
+_MAX_TOKEN = 32768  # bytes of a token that FTS5 keeps
+_REBUILD_SHARE = 4  # built anew from the index when the later segments hold more than one row in so many
+_REBUILD_ROWS = 2000
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Segment:
+    """Postings of some rows: `places[term]` is where its rows and weighted frequencies begin and end."""
+
+    documents: int
+    places: dict[bytes, tuple[int, int]]
+    rows: NDArray[np.int32]
+    frequencies: Floats
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Impact:
+    """The inverted index beside one catalogue."""
+
+    segments: tuple[Segment, ...]
+    lengths: NDArray[np.int64]
+    norms: Floats  # k1 · (1 − b + b · D / avgdl) of every row
+    alive: int
+
+    def scores(self, terms: Sequence[bytes], catalogue: Catalogue) -> Floats:
+        """The BM25 score of every row; 0 where no term occurs."""
+        scores = np.zeros(catalogue.size)
+        for term in terms:
+            for rows, gains in self._gains(term, catalogue):
+                scores[rows] += gains
+        return scores
+
+    def _gains(self, term: bytes, catalogue: Catalogue) -> list[tuple[NDArray[np.int32], Floats]]:
+        found = [postings for segment in self.segments if (postings := _postings(segment, term, catalogue)) is not None]
+        hits = sum(len(rows) for rows, _ in found)
+        if not hits:
+            return []
+        idf = math.log((self.alive - hits + 0.5) / (hits + 0.5))
+        idf = _LEAST_IDF if idf <= 0.0 else idf
+        return [(rows, idf * ((f * (_K1 + 1.0)) / (f + self.norms[rows]))) for rows, f in found]
+
+
+def _postings(segment: Segment, term: bytes, catalogue: Catalogue) -> tuple[NDArray[np.int32], Floats] | None:
+    place = segment.places.get(term)
+    if place is None:
+        return None
+    rows, frequencies = segment.rows[slice(*place)], segment.frequencies[slice(*place)]
+    if catalogue.dead:
+        living = catalogue.alive[rows]
+        rows, frequencies = rows[living], frequencies[living]
+    return rows, frequencies
+
+
+def best(scores: Floats, passing: Mask, limit: int) -> Rows:
+    """The rows with the highest scores above 0 and everything that ties with the last of them, unordered."""
+    rows = np.flatnonzero(scores)
+    rows = rows[passing[rows]]
+    if len(rows) > limit:
+        found = scores[rows]
+        rows = rows[found >= np.partition(found, len(rows) - limit)[len(rows) - limit]]
+    return rows
+
+
+def tokens(connection: apsw.Connection, text: str) -> list[bytes]:
+    """The terms that FTS5 makes of a text."""
+    tokenizer = connection.fts5_tokenizer(TOKENIZER[0], list(TOKENIZER[1:]))
+    return _tokens(tokenizer, text)
+
+
+def _tokens(tokenizer: apsw.FTS5Tokenizer, text: str) -> list[bytes]:
+    words: Any = tokenizer(
+        text.encode(), apsw.FTS5_TOKENIZE_DOCUMENT, None, include_offsets=False, include_colocated=False
+    )
+    return [word.encode()[:_MAX_TOKEN] for word in words]
+
+
+def build(connection: apsw.Connection, catalogue: Catalogue) -> Impact:
+    """Reads the whole index: one row per term, its occurrences as one string, which is the fastest way out of SQLite."""
+    connection.execute(
+        f"CREATE VIRTUAL TABLE IF NOT EXISTS temp.occurrences USING fts5vocab(main, {PRESENT}, instance)"
+    )
+    column = "CASE col " + " ".join(f"WHEN '{name}' THEN {number}" for number, name in enumerate(COLUMNS)) + " END"
+    sql = (
+        f"SELECT CAST(term AS BLOB), count(*), group_concat(doc * {len(COLUMNS)} + {column}) "
+        "FROM temp.occurrences GROUP BY term"
+    )
+    found: list[Any] = connection.execute(sql).fetchall()
+    codes = np.fromstring(",".join([text for _, _, text in found]), dtype=np.int64, sep=",")
+    owners = np.repeat(np.arange(len(found)), [count for _, count, _ in found])
+    rows, here = catalogue.find(codes // len(COLUMNS))
+    weights = np.array(WEIGHTS)[codes % len(COLUMNS)]
+    lengths = np.bincount(rows[here], minlength=catalogue.size)
+    segment = _segment([term for term, _, _ in found], owners[here], rows[here], weights[here], catalogue.size)
+    return _measured((segment,), lengths, catalogue)
+
+
+def _segment(terms: Sequence[bytes], owners: Rows, rows: Rows, weights: Floats, documents: int) -> Segment:
+    """A segment from single occurrences: term number, row and weight of each."""
+    order = np.lexsort((rows, owners))
+    owners, rows, weights = owners[order], rows[order], weights[order]
+    first = np.ones(len(rows), dtype=np.bool_)
+    first[1:] = (owners[1:] != owners[:-1]) | (rows[1:] != rows[:-1])
+    starts = np.flatnonzero(first)
+    # FTS5 adds up a row's weights one by one; so does add.at, while reduceat would add in pairs.
+    frequencies = np.zeros(len(starts))
+    np.add.at(frequencies, np.cumsum(first) - 1, weights)
+    bounds = np.searchsorted(owners[starts], np.arange(len(terms) + 1)).tolist()
+    places = {term: (bounds[n], bounds[n + 1]) for n, term in enumerate(terms)}
+    return Segment(documents, places, rows[starts].astype(np.int32), frequencies)
+
+
+def follow(old: Impact, connection: apsw.Connection, catalogue: Catalogue, delta: Delta) -> Impact | None:
+    """The index beside a newer catalogue, or None when building it anew is cheaper."""
+    later = sum(segment.documents for segment in old.segments[1:]) + len(delta.appended)
+    if later > max(_REBUILD_ROWS, old.segments[0].documents // _REBUILD_SHARE):
+        return None
+    if not len(delta.appended):
+        return _measured(old.segments, old.lengths, catalogue) if len(delta.died) else old
+    segment, tail = _tokenised(connection, catalogue, delta.appended)
+    lengths = extended(old.lengths, int(delta.appended[0]), tail)
+    return _measured(_merged((*old.segments, segment)), lengths, catalogue)
+
+
+def _tokenised(connection: apsw.Connection, catalogue: Catalogue, appended: Rows) -> tuple[Segment, NDArray[np.int64]]:
+    tokenizer = connection.fts5_tokenizer(TOKENIZER[0], list(TOKENIZER[1:]))
+    sql = f"SELECT rowid, {', '.join(COLUMNS)} FROM {PRESENT} WHERE rowid IN (SELECT value FROM json_each(?))"
+    lengths = np.zeros(len(appended), dtype=np.int64)
+    numbers: dict[bytes, int] = {}
+    occurrences: list[tuple[int, int, float]] = []
+    for seq, *columns in connection.execute(sql, (listed(catalogue.seqs[appended].tolist()),)):
+        row = int(catalogue.rows([seq])[0])
+        for text, weight in zip(columns, WEIGHTS, strict=True):
+            words = _tokens(tokenizer, text)
+            lengths[row - appended[0]] += len(words)
+            occurrences += [(numbers.setdefault(word, len(numbers)), row, weight) for word in words]
+    owners, rows, weights = zip(*occurrences, strict=True) if occurrences else ((), (), ())
+    arrays = np.array(owners, dtype=np.intp), np.array(rows, dtype=np.intp), np.array(weights, dtype=np.float64)
+    return _segment(list(numbers), *arrays, len(appended)), lengths
+
+
+def _merged(segments: tuple[Segment, ...]) -> tuple[Segment, ...]:
+    """Joins the last two segments while they are of a size; the first, built from the index, stays as it is."""
+    while len(segments) > 2 and segments[-2].documents <= 2 * segments[-1].documents:
+        segments = (*segments[:-2], _joined(segments[-2:]))
+    return segments
+
+
+def _joined(segments: Iterable[Segment]) -> Segment:
+    parts: dict[bytes, list[tuple[Segment, int, int]]] = defaultdict(list)
+    documents = 0
+    for segment in segments:
+        documents += segment.documents
+        for term, (start, end) in segment.places.items():
+            parts[term].append((segment, start, end))
+    rows, frequencies, places, at = [], [], {}, 0
+    for term, pieces in parts.items():
+        rows += [segment.rows[start:end] for segment, start, end in pieces]
+        frequencies += [segment.frequencies[start:end] for segment, start, end in pieces]
+        places[term] = (at, at := at + sum(end - start for _, start, end in pieces))
+    return Segment(documents, places, np.concatenate(rows), np.concatenate(frequencies))
+
+
+def _measured(segments: tuple[Segment, ...], lengths: NDArray[np.int64], catalogue: Catalogue) -> Impact:
+    """With the lengths of the living rows, which every score depends on; reflections are not among them."""
+    alive = int(np.count_nonzero(catalogue.alive & ~catalogue.among("kind", (REFLECTION,))))
+    here = lengths[: catalogue.size]
+    average = float(here[catalogue.alive].sum()) / alive if alive else 1.0
+    norms = _K1 * (1 - _B + _B * here.astype(np.float64) / (average or 1.0))
+    return Impact(segments, lengths, norms, alive)

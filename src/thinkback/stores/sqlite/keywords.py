@@ -1,0 +1,121 @@
+"""Keyword search: BM25 over text, essence and tags, by FTS5 itself or, for plain words, from postings in memory.
+
+Both give the same scores to the last bit; the choice is one of speed alone.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import apsw
+
+from thinkback.errors import InvalidInput
+from thinkback.model import REFLECTION, Filter, Scored
+from thinkback.search.query.keywords import KeywordQuery, segment
+from thinkback.stores.sqlite.filters import clause
+from thinkback.stores.sqlite.fulltext import PRESENT, THEMES, WEIGHTS, homes
+from thinkback.stores.sqlite.impact import best, tokens
+from thinkback.stores.sqlite.mirror import View
+
+PAYS_FROM_ROWS = 1000  # in smaller stores FTS5 is fast enough
+PAYS_FROM_SEARCH = 3  # a process that asks once or twice does not wait for the postings to be read
+
+
+def plain_terms(connection: apsw.Connection, query: KeywordQuery) -> list[bytes] | None:
+    """The query's terms as the index spells them, or None when it asks for more than single words."""
+    if query.mode != "bare":
+        return None
+    found: list[bytes] = []
+    for term in query.terms:
+        words = tokens(connection, segment(term.text) if term.phrase else term.text)
+        if term.prefix or len(words) > 1:
+            return None
+        found += words
+    return found
+
+
+def search_postings(
+    connection: apsw.Connection, view: View, terms: Sequence[bytes], filter: Filter, limit: int
+) -> list[Scored]:
+    """Best first, ties by id, from the mirror."""
+    if view.impact is None or limit <= 0:
+        return []
+    if PRESENT not in homes(filter):
+        return []
+    scores = view.impact.scores(terms, view.catalogue)
+    rows = best(scores, view.catalogue.mask(filter, connection), limit)
+    hits = [
+        Scored(view.catalogue.ids[row], score) for row, score in zip(rows.tolist(), scores[rows].tolist(), strict=True)
+    ]
+    return sorted(hits, key=lambda hit: (-hit.score, hit.id))[:limit]
+
+
+def search(connection: apsw.Connection, query: KeywordQuery, filter: Filter, limit: int) -> list[Scored]:
+    """Best first, ties by id, by FTS5; reflections are scored among themselves, so that they do not change other scores."""
+    return joined((search_table(connection, table, query, filter, limit) for table in homes(filter)), limit)
+
+
+def with_reflections(
+    connection: apsw.Connection, others: list[Scored], query: KeywordQuery, filter: Filter, limit: int
+) -> list[Scored]:
+    """What the postings gave, and the reflections, which are not among them."""
+    found = search_table(connection, THEMES, query, filter, limit) if THEMES in homes(filter) else []
+    return joined((others, found), limit)
+
+
+def joined(runs: Iterable[list[Scored]], limit: int) -> list[Scored]:
+    """The best of several searches, ties by id."""
+    return sorted((hit for hits in runs for hit in hits), key=lambda hit: (-hit.score, hit.id))[: max(limit, 0)]
+
+
+def search_table(
+    connection: apsw.Connection, table: str, query: KeywordQuery, filter: Filter, limit: int
+) -> list[Scored]:
+    """Best first, ties by id, in one full-text table."""
+    if limit <= 0:
+        return []
+    passing = clause(filter)
+    sql = (
+        f"SELECT m.id, {score_sql(table)} AS score FROM {table} f CROSS JOIN memories m ON m.seq = f.rowid "
+        f"WHERE f.{table} MATCH ? AND {passing.sql} ORDER BY score DESC, m.id LIMIT ?"
+    )
+    found = first_accepted(
+        query, lambda expression: connection.execute(sql, (expression, *passing.bindings, limit)).fetchall()
+    )
+    return [Scored(id, score) for id, score in found]
+
+
+def frequencies(connection: apsw.Connection, words: Sequence[str]) -> tuple[int, dict[str, int]]:
+    """How many present memories there are, reflections aside, and in how many of them each word stands."""
+    sql = "SELECT count(*) FROM memories WHERE retired_at IS NULL AND kind <> ?"
+    total = int(connection.execute(sql, (REFLECTION,)).get)
+    connection.execute(f"CREATE VIRTUAL TABLE IF NOT EXISTS temp.terms USING fts5vocab(main, {PRESENT}, row)")
+    sql = "SELECT doc FROM temp.terms WHERE term = CAST(? AS TEXT)"
+    spelt = {word: tokens(connection, segment(word)) for word in words}
+    counts = {term: connection.execute(sql, (term,)).get or 0 for terms in spelt.values() for term in terms}
+    return total, {word: min((counts[term] for term in terms), default=0) for word, terms in spelt.items()}
+
+
+def score_sql(table: str) -> str:
+    """BM25 as we give it: higher is better."""
+    return f"-bm25({table}, {', '.join(map(str, WEIGHTS))})"
+
+
+def first_accepted(query: KeywordQuery, run: Callable[[str], Any]) -> list[tuple[Any, ...]]:
+    """The rows for the query's expression or, where FTS5 refuses that one, for its fallback."""
+    if query.mode == "empty":
+        return []
+    try:
+        return run(query.expression)  # type: ignore[no-any-return]
+    except apsw.SQLError as refused:
+        if "no such table" in str(refused):
+            raise
+        if query.fallback is None:
+            raise _unreadable(query.expression, refused) from refused
+    try:
+        return run(query.fallback)  # type: ignore[no-any-return]
+    except apsw.SQLError as refused:
+        raise _unreadable(query.fallback, refused) from refused
+
+
+def _unreadable(expression: str, refused: apsw.SQLError) -> InvalidInput:
+    return InvalidInput(f"the full-text expression {expression[:200]!r} cannot be read: {refused}")

@@ -1,0 +1,166 @@
+"""Links between memories: stored ones, and the order of a thread, which is derived."""
+
+import json
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import apsw
+
+from thinkback.errors import InvalidInput
+from thinkback.input_checks import check_interval, check_name
+from thinkback.model import SEQUENCE, Edge, Filter
+from thinkback.stores.sqlite import counters
+from thinkback.stores.sqlite.filters import Clause, clause
+from thinkback.stores.sqlite.rows import listed
+from thinkback.stores.sqlite.writes import require
+
+_FIELDS = "from_id, to_id, kind, weight, valid_from, valid_to, created_at"
+_COLUMNS = ", ".join(f"e.{name}" for name in _FIELDS.split(", "))
+
+
+def link(connection: apsw.Connection, edges: Sequence[Edge], now: int) -> None:
+    """Writes edges; the same ends and kind again replaces weight and validity."""
+    for edge in edges:
+        _check(edge)
+    require(connection, list({id: None for edge in edges for id in (edge.from_id, edge.to_id)}))
+    sql = (
+        f"INSERT INTO edges ({_FIELDS}) VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET "
+        "weight = excluded.weight, valid_from = excluded.valid_from, valid_to = excluded.valid_to"
+    )
+    connection.executemany(sql, (_row(edge, now) for edge in edges))
+    counters.bump(connection)
+
+
+def _check(edge: Edge) -> None:
+    check_name(edge.kind, "an edge's kind")
+    if edge.kind == SEQUENCE:
+        raise InvalidInput(f"edges of kind {SEQUENCE!r} follow from thread and position; set those instead")
+    if edge.from_id == edge.to_id:
+        raise InvalidInput(f"the memory {edge.from_id!r} cannot be linked to itself")
+    if isinstance(edge.weight, bool) or not math.isfinite(edge.weight) or edge.weight < 0:
+        raise InvalidInput(f"an edge's weight must be a number, 0 or more, not {edge.weight!r}")
+    check_interval(edge.valid_from, edge.valid_to)
+
+
+def _row(edge: Edge, now: int) -> tuple[str, str, str, float, int | None, int | None, int]:
+    return edge.from_id, edge.to_id, edge.kind, edge.weight, edge.valid_from, edge.valid_to, edge.created_at or now
+
+
+def unlink(connection: apsw.Connection, from_id: str, to_id: str, kind: str | None) -> int:
+    """Removes the edges from one memory to another, of one kind or of all."""
+    sql = "DELETE FROM edges WHERE from_id = ? AND to_id = ? AND (?3 IS NULL OR kind = ?3) RETURNING 1"
+    gone = len(connection.execute(sql, (from_id, to_id, kind)).fetchall())
+    if gone:
+        counters.bump(connection)
+    return gone
+
+
+@dataclass(frozen=True, slots=True)
+class Kinds:
+    """Which kinds of edges are wanted: those of `only`, or all if it is empty, and none of `without`."""
+
+    only: tuple[str, ...] = ()
+    without: tuple[str, ...] = ()
+
+    @property
+    def sequence(self) -> bool:
+        return SEQUENCE not in self.without and (not self.only or SEQUENCE in self.only)
+
+    @property
+    def stored(self) -> bool:
+        """Whether a stored edge can be among them; thread order is not stored."""
+        return set(self.only) != {SEQUENCE}
+
+    def clause(self) -> Clause:
+        """The condition on an edge `e`."""
+        terms = [
+            (f"e.kind {operator} (SELECT value FROM json_each(?))", listed(kinds))
+            for operator, kinds in (("IN", self.only), ("NOT IN", self.without))
+            if kinds
+        ]
+        return Clause("".join(f" AND {sql}" for sql, _ in terms), tuple(kinds for _, kinds in terms))
+
+
+def around(
+    connection: apsw.Connection, ids: Sequence[str], filter: Filter, limit_each: int, kinds: Kinds
+) -> dict[str, list[Edge]]:
+    """Per memory its edges in both directions, strongest first, then by the other end's id."""
+    others = replace(filter, ids=None)
+    found: dict[str, list[Edge]] = {id: [] for id in ids}
+    for id, edge in _stored(connection, ids, others, kinds) if kinds.stored else ():
+        found[id].append(edge)
+    for id, edge in _in_thread(connection, ids, others) if kinds.sequence else ():
+        found[id].append(edge)
+    return {id: sorted(edges, key=lambda e: _strength(e, id))[:limit_each] for id, edges in found.items() if edges}
+
+
+def _strength(edge: Edge, id: str) -> tuple[float, str, str, bool]:
+    return -edge.weight, edge.other(id), edge.kind, edge.from_id != id
+
+
+def _stored(connection: apsw.Connection, ids: Sequence[str], filter: Filter, kinds: Kinds) -> list[tuple[str, Edge]]:
+    passing, of_kind = clause(filter), kinds.clause()
+    when = filter.now if filter.as_of is None else filter.as_of
+    known = "" if filter.known_at is None else " AND e.created_at <= ?"
+    valid = (
+        f"(e.valid_from IS NULL OR e.valid_from <= ?) AND (e.valid_to IS NULL OR e.valid_to > ?){known}{of_kind.sql}"
+    )
+    half = (
+        "SELECT j.value, {columns} FROM json_each(?) j CROSS JOIN edges e ON e.{near} = j.value "
+        "JOIN memories m ON m.id = e.{far} WHERE {valid} AND {passing}"
+    )
+    sql = " UNION ALL ".join(
+        half.format(columns=_COLUMNS, near=near, far=far, valid=valid, passing=passing.sql)
+        for near, far in (("from_id", "to_id"), ("to_id", "from_id"))
+    )
+    moments = (when, when) if filter.known_at is None else (when, when, filter.known_at)
+    bindings = (listed(ids), *moments, *of_kind.bindings, *passing.bindings)
+    return [(row[0], _edge(row[1:])) for row in connection.execute(sql, bindings * 2)]
+
+
+def _edge(row: Sequence[object]) -> Edge:
+    return Edge(**dict(zip(_FIELDS.split(", "), row, strict=True)))  # type: ignore[arg-type]
+
+
+def _in_thread(connection: apsw.Connection, ids: Sequence[str], filter: Filter) -> list[tuple[str, Edge]]:
+    """The neighbours before and after, among the memories of the same thread that pass."""
+    passing = clause(filter, "n")
+    here = clause(Filter(now=filter.now, known_at=filter.known_at, everything=True), "m")
+    near = (
+        "(SELECT n.id FROM memories n WHERE n.thread = m.thread AND (n.position, n.id) {side} (m.position, m.id) "
+        f"AND {passing.sql} ORDER BY n.position {{order}}, n.id {{order}} LIMIT 1)"
+    )
+    sql = (
+        f"SELECT m.id, m.created_at, {near.format(side='<', order='DESC')}, {near.format(side='>', order='ASC')} "
+        f"FROM memories m WHERE m.id IN (SELECT value FROM json_each(?)) AND m.thread IS NOT NULL AND {here.sql}"
+    )
+    rows = connection.execute(sql, (*passing.bindings, *passing.bindings, listed(ids), *here.bindings))
+    found = []
+    for id, created, before, after in rows:
+        if before is not None:
+            found.append((id, Edge(from_id=before, to_id=id, kind=SEQUENCE, created_at=created)))
+        if after is not None:
+            found.append((id, Edge(from_id=id, to_id=after, kind=SEQUENCE, created_at=created)))
+    return found
+
+
+def between(connection: apsw.Connection, pairs: Sequence[tuple[str, str]], filter: Filter, most: int) -> list[int]:
+    """How many memories lie between the two of each pair in their thread, counted up to `most`."""
+    passing = clause(replace(filter, ids=None), "n")
+    first, last = (clause(Filter(now=filter.now, known_at=filter.known_at, everything=True), end) for end in "ab")
+    sql = (
+        "SELECT CASE WHEN a.thread = b.thread THEN (SELECT count(*) FROM (SELECT 1 FROM memories n "
+        "WHERE n.thread = a.thread AND (n.position, n.id) > (a.position, a.id) AND (n.position, n.id) < (b.position, b.id) "
+        f"AND {passing.sql} LIMIT ?)) ELSE ? END FROM json_each(?) j "
+        f"LEFT JOIN memories a ON a.id = j.value ->> 0 AND {first.sql} "
+        f"LEFT JOIN memories b ON b.id = j.value ->> 1 AND {last.sql} ORDER BY j.key"
+    )
+    bindings = (*passing.bindings, most, most, json.dumps(list(pairs)), *first.bindings, *last.bindings)
+    return [count for (count,) in connection.execute(sql, bindings)]
+
+
+def everything(connection: apsw.Connection) -> list[Edge]:
+    """Every stored edge."""
+    sql = f"SELECT {_COLUMNS} FROM edges e ORDER BY e.from_id, e.to_id, e.kind"
+    return [_edge(row) for row in connection.execute(sql)]

@@ -1,0 +1,69 @@
+"""Reading memories: by id, by page, by version."""
+
+from collections.abc import Sequence
+
+import apsw
+
+from thinkback.errors import NotFound
+from thinkback.model import Filter, Record, Scored
+from thinkback.stores.sqlite.filters import Clause, clause
+from thinkback.stores.sqlite.rows import listed, select
+
+_AT = "m.recorded_at <= ? AND (m.retired_at IS NULL OR m.retired_at > ?)"
+
+
+def get(connection: apsw.Connection, ids: Sequence[str], known_at: int | None) -> dict[str, Record]:
+    """Records by id, in the order asked for."""
+    version = "m.retired_at IS NULL" if known_at is None else _AT
+    moments = () if known_at is None else (known_at, known_at)
+    sql = f"WHERE m.id IN (SELECT value FROM json_each(?)) AND {version}"
+    found = {record.id: record for record in select(connection, sql, (listed(ids), *moments))}
+    return {id: found[id] for id in ids if id in found}
+
+
+def page(connection: apsw.Connection, filter: Filter, limit: int, after: str | None) -> list[Record]:
+    """Records newest first, from the one after `after`."""
+    passing = clause(filter)
+    sql, bindings = passing.sql, passing.bindings
+    if after is not None:
+        sql, bindings = f"{sql} AND (m.created_at, m.id) < (?, ?)", (*bindings, _created(connection, after), after)
+    return select(connection, f"WHERE {sql} ORDER BY m.created_at DESC, m.id DESC LIMIT ?", (*bindings, limit))
+
+
+def _created(connection: apsw.Connection, id: str) -> int:
+    sql = "SELECT created_at FROM memories WHERE id = ? ORDER BY retired_at IS NOT NULL LIMIT 1"
+    created = connection.execute(sql, (id,)).get
+    if created is None:
+        raise NotFound(f"cannot continue after {id!r}: there is no such memory")
+    return int(created)
+
+
+def count(connection: apsw.Connection, filter: Filter) -> int:
+    """How many memories pass."""
+    passing = clause(filter)
+    return int(connection.execute(f"SELECT count(*) FROM memories m WHERE {passing.sql}", passing.bindings).get)
+
+
+def recent(connection: apsw.Connection, filter: Filter, limit: int) -> list[Scored]:
+    """The newest by date; ties by id."""
+    passing: Clause = clause(filter)
+    sql = f"SELECT m.id, m.date FROM memories m WHERE {passing.sql} ORDER BY m.date DESC, m.id LIMIT ?"
+    return [Scored(id, float(date)) for id, date in connection.execute(sql, (*passing.bindings, limit))]
+
+
+def dated(connection: apsw.Connection, moment: int, filter: Filter, limit: int) -> list[Scored]:
+    """The nearest by date to a moment; ties by id. Each side is walked along the index, and only as far as needed."""
+    passing: Clause = clause(filter)
+    sides = (("<=", "m.date DESC, m.id"), (">", "m.date, m.id"))
+    sql = " UNION ALL ".join(
+        f"SELECT * FROM (SELECT m.id, m.date FROM memories m WHERE {passing.sql} AND m.date {side} ? ORDER BY {order} LIMIT ?)"
+        for side, order in sides
+    )
+    found = connection.execute(sql, (*passing.bindings, moment, limit) * 2)
+    near = [Scored(id, float(-abs(date - moment))) for id, date in found]
+    return sorted(near, key=lambda hit: (-hit.score, hit.id))[:limit]
+
+
+def history(connection: apsw.Connection, id: str) -> list[Record]:
+    """Every version, the present one last."""
+    return select(connection, "WHERE m.id = ? ORDER BY m.retired_at IS NULL, m.recorded_at, m.seq", (id,))

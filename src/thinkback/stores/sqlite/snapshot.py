@@ -1,0 +1,90 @@
+"""Versions going out to an export and coming back from one."""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Any
+
+import apsw
+import numpy as np
+
+from thinkback.errors import InvalidInput
+from thinkback.input_checks import validate
+from thinkback.model import Draft, Record, Vector
+from thinkback.stores.base import Snapshot
+from thinkback.stores.sqlite import counters, fulltext, generations, journal, links
+from thinkback.stores.sqlite.rows import COLUMNS, listed, select, to_record, to_row
+from thinkback.stores.sqlite.writes import insert
+
+_DRAFTED = tuple(name for name in Draft.__dataclass_fields__ if name != "vector")
+
+
+def everything(connection: apsw.Connection) -> Iterator[Record]:
+    """Every version of every memory, retired ones first, in order of recording."""
+    sql = f"SELECT {COLUMNS} FROM memories m ORDER BY m.retired_at IS NULL, m.recorded_at, m.seq"
+    return (to_record(row) for row in connection.execute(sql))
+
+
+def snapshot(connection: apsw.Connection, vectors: bool) -> Snapshot:
+    """All there is in the connection's transaction."""
+    live = generations.generation(connection)
+    return Snapshot(
+        space=None if live is None else live.space,
+        records=_with_vectors(connection, live if vectors else None),
+        edges=links.everything(connection),
+        judgements=journal.judgements(connection),
+        settings=dict(connection.execute("SELECT key, value FROM settings ORDER BY key")),
+    )
+
+
+def _with_vectors(
+    connection: apsw.Connection, live: generations.Generation | None
+) -> Iterator[tuple[Record, Vector | None]]:
+    sql = f"SELECT m.seq, {COLUMNS} FROM memories m ORDER BY m.retired_at IS NULL, m.recorded_at, m.seq"
+    # Joined to the rows, the vectors would all have to be sorted with them.
+    of_one = "SELECT vector FROM vectors WHERE seq = ? AND generation = ?"
+    for row in connection.execute(sql):
+        record, stored = to_record(row[1:]), None
+        if live is not None and record.embedded and record.retired_at is None:
+            stored = connection.execute(of_one, (row[0], live.number)).get
+        yield record, None if stored is None else np.frombuffer(stored, dtype=generations.STORED)
+
+
+def restore(connection: apsw.Connection, records: Sequence[Record]) -> int:
+    """Puts retired versions back; those already there are passed over."""
+    new = _unknown(connection, [_checked(record) for record in records])
+    if not new:
+        return 0
+    seqs = counters.take_seqs(connection, len(new))
+    insert(connection, seqs, new, counters.bump(connection))
+    fulltext.put(connection, zip(seqs, new, strict=True), fulltext.HISTORY)
+    return len(new)
+
+
+def _checked(record: Record) -> Record:
+    if record.retired_at is None or record.retired_at < record.recorded_at:
+        raise InvalidInput(
+            f"version of {record.id!r} recorded at {record.recorded_at} and retired at {record.retired_at}: "
+            "only a version that was replaced, after it was recorded, can be put back"
+        )
+    draft = validate(Draft(**{name: getattr(record, name) for name in _DRAFTED}))
+    return replace(record, tags=draft.tags, metadata=draft.metadata, essence=draft.essence, embedded=False)
+
+
+def _unknown(connection: apsw.Connection, records: Sequence[Record]) -> list[Record]:
+    """The versions not in the store yet; the same one twice is two, as when something was changed there and back at once."""
+    ids = sorted({record.id for record in records})
+    retired = select(
+        connection, "WHERE m.id IN (SELECT value FROM json_each(?)) AND m.retired_at IS NOT NULL", (listed(ids),)
+    )
+    known = Counter(map(_key, retired))
+    new = []
+    for record in records:
+        known[_key(record)] -= 1
+        if known[_key(record)] < 0:
+            new.append(record)
+    return new
+
+
+def _key(record: Record) -> tuple[Any, ...]:
+    return to_row(replace(record, embedded=False))

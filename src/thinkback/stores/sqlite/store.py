@@ -1,0 +1,394 @@
+"""SqliteStore: the Store protocol over one file; each method is one transaction around a function of its own module."""
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from types import MappingProxyType
+from typing import Any
+
+import apsw
+
+from thinkback.ids import Entropy, IdSource
+from thinkback.input_checks import check_integer, validate
+from thinkback.model import SEQUENCE, Draft, Edge, Filter, Record, Vector
+from thinkback.search.query.keywords import KeywordQuery
+from thinkback.stores.base import (
+    OWED,
+    Counts,
+    Edges,
+    EmbeddingSpace,
+    Ids,
+    Journal,
+    JournalEntry,
+    Judgement,
+    Judgements,
+    Problems,
+    Records,
+    Scores,
+    Snapshot,
+    StoreState,
+)
+from thinkback.stores.sqlite import (
+    counters,
+    generations,
+    health,
+    journal,
+    keywords,
+    links,
+    reads,
+    scrub,
+    similarity,
+    snapshot,
+    statistics,
+    writes,
+)
+from thinkback.stores.sqlite.connection import Connections
+from thinkback.stores.sqlite.history_index import Past
+from thinkback.stores.sqlite.mirror import Mirror, View
+from thinkback.stores.sqlite.record_cache import Shelf
+
+BUSY_TIMEOUT_S = 30.0
+WORDS_KEPT = 10_000  # whose frequencies are remembered until the store changes
+
+
+class SqliteStore:
+    """A store in a file, or in memory as `:memory:`; threads and processes may share it.
+
+    `entropy` feeds the ids of new memories and is only replaced in tests.
+    """
+
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        read_only: bool = False,
+        busy_timeout_s: float = BUSY_TIMEOUT_S,
+        entropy: Entropy = os.urandom,
+    ) -> None:
+        self._connections = Connections(os.fspath(path), read_only=read_only, busy_timeout_s=busy_timeout_s)
+        self._scrubbing = scrub.Scrubbing(self._connections)
+        self._connections.after_write = self._scrubbing.pay_what_is_cheap
+        self._mirror = Mirror()
+        self._past = Past()
+        self._shelf = Shelf()
+        self._ids = IdSource(entropy)
+        self._keyword_searches = 0
+        self._tags: tuple[tuple[int, ...], Mapping[str, int]] = ((), {})
+        self._frequencies: tuple[tuple[int, ...], int, dict[str, int]] = ((), 0, {})
+
+    @property
+    def path(self) -> str:
+        return self._connections.path
+
+    @property
+    def read_only(self) -> bool:
+        return self._connections.read_only
+
+    def state(self) -> StoreState:
+        with self._connections.read() as connection:
+            return counters.state(connection)
+
+    def close(self) -> None:
+        """Lets go of the file, after paying what forgetting left owed."""
+        self._past.close()
+        try:
+            self._scrubbing.settle()
+        finally:
+            self._connections.close()
+
+    def __enter__(self) -> "SqliteStore":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        """Makes the writes inside one transaction; reads of the same thread see them, others only after the end."""
+        with self._connections.write():
+            yield
+
+    @property
+    def in_transaction(self) -> bool:
+        return self._connections.in_transaction
+
+    # -- memories
+
+    def add(self, drafts: Sequence[Draft], now: int, space: EmbeddingSpace | None = None) -> Records:
+        checked = [validate(draft) for draft in drafts]
+        if not checked:
+            return []
+        with self._connections.write() as connection:
+            return writes.add(connection, checked, now, space, lambda count: self._ids.take(count, now))
+
+    def update(
+        self,
+        id: str,
+        changes: Mapping[str, Any],
+        now: int,
+        vector: Vector | None = None,
+        space: EmbeddingSpace | None = None,
+    ) -> Record:
+        with self._connections.write() as connection:
+            return writes.update(connection, id, changes, now, None if vector is None else (vector, space))
+
+    def amend(self, changes: Mapping[str, Mapping[str, Any]], now: int) -> None:
+        with self._connections.write() as connection:
+            writes.amend(connection, changes)
+
+    def touch(self, accesses: Mapping[str, int], now: int) -> None:
+        with self._connections.write() as connection:
+            before = counters.state(connection)
+            writes.touch(connection, accesses, now)
+            after = counters.state(connection)
+        if not self._connections.in_transaction:
+            self._shelf.touched(before, after, accesses)
+
+    def forget(self, ids: Sequence[str]) -> Ids:
+        with self._connections.write() as connection:
+            gone = writes.forget(connection, ids)
+            journal.drop(connection, gone)
+            if gone and not self._connections.in_memory:
+                scrub.owe(connection, counters.state(connection).changes)
+        return gone
+
+    def scrub(self) -> bool:
+        """Writes the file anew if forgotten text may linger in it, and empties the log."""
+        return self._scrubbing.pay()
+
+    def get(self, ids: Sequence[str], known_at: int | None = None) -> dict[str, Record]:
+        with self._connections.read() as connection:
+            if known_at is not None or self._connections.in_transaction:
+                return reads.get(connection, ids, known_at)
+            return self._shelf.get(connection, ids)
+
+    def list(self, filter: Filter, limit: int, after: str | None = None) -> Records:
+        with self._connections.read() as connection:
+            return reads.page(connection, filter, check_integer(limit, "limit"), after)
+
+    def count(self, filter: Filter) -> int:
+        with self._connections.read() as connection:
+            return reads.count(connection, filter)
+
+    def history(self, id: str) -> Records:
+        with self._connections.read() as connection:
+            return reads.history(connection, id)
+
+    def restore_versions(self, records: Sequence[Record]) -> int:
+        with self._connections.write() as connection:
+            return snapshot.restore(connection, records)
+
+    def export_records(self) -> Iterator[Record]:
+        # In memory there is one connection for all, which a slow consumer must not hold.
+        with self._connections.read() as connection:
+            found = snapshot.everything(connection)
+            if not self._connections.shared:
+                yield from found
+                return
+            kept = [*found]
+        yield from kept
+
+    @contextmanager
+    def snapshot(self, vectors: bool = False) -> Iterator[Snapshot]:
+        with self._connections.read() as connection:
+            found = snapshot.snapshot(connection, vectors)
+            if not self._connections.shared:
+                yield found
+                return
+            found = replace(found, records=iter(list(found.records)))
+        yield found
+
+    # -- links and tags
+
+    def link(self, edges: Sequence[Edge], now: int) -> None:
+        with self._connections.write() as connection:
+            links.link(connection, edges, now)
+
+    def unlink(self, from_id: str, to_id: str, kind: str | None = None) -> int:
+        with self._connections.write() as connection:
+            return links.unlink(connection, from_id, to_id, kind)
+
+    def edges(
+        self,
+        ids: Sequence[str],
+        filter: Filter,
+        limit_each: int,
+        sequence: bool = True,
+        *,
+        kinds: Sequence[str] = (),
+        without: Sequence[str] = (),
+    ) -> dict[str, Edges]:
+        wanted = links.Kinds(tuple(kinds), tuple(without) if sequence else (*without, SEQUENCE))
+        with self._connections.read() as connection:
+            return links.around(connection, ids, filter, limit_each, wanted)
+
+    def between(self, pairs: Sequence[tuple[str, str]], filter: Filter, most: int) -> Counts:
+        with self._connections.read() as connection:
+            return links.between(connection, pairs, filter, most)
+
+    def export_edges(self) -> Iterator[Edge]:
+        with self._connections.read() as connection:
+            found = links.everything(connection)
+        yield from found
+
+    def tags(self) -> Mapping[str, int]:
+        with self._connections.read() as connection:
+            contents, kept = counters.contents(connection), self._tags
+            if kept[0] == contents and not self._connections.in_transaction:
+                return kept[1]
+            sql = (
+                "SELECT t.tag, count(*) FROM memory_tags t JOIN memories m USING (seq) "
+                "WHERE m.retired_at IS NULL GROUP BY t.tag ORDER BY t.tag"
+            )
+            found = MappingProxyType(dict(connection.execute(sql)))
+        if not self._connections.in_transaction:
+            self._tags = (contents, found)
+        return found
+
+    def frequencies(self, words: Sequence[str]) -> tuple[int, Mapping[str, int]]:
+        with self._connections.read() as connection:
+            if self._connections.in_transaction:
+                return keywords.frequencies(connection, words)
+            contents, kept = counters.contents(connection), self._frequencies
+            if kept[0] != contents or len(kept[2]) > WORDS_KEPT:
+                kept = self._frequencies = (contents, *keywords.frequencies(connection, ()))
+            _, total, known = kept
+            unknown = [word for word in words if word not in known]
+            if unknown:
+                known |= keywords.frequencies(connection, unknown)[1]
+            return total, {word: known[word] for word in words}
+
+    # -- search
+
+    def search_keywords(self, query: KeywordQuery, filter: Filter, limit: int) -> Scores:
+        with self._connections.read() as connection:
+            if filter.known_at is not None:
+                return self._search_past(connection, query, filter, limit)
+            terms = keywords.plain_terms(connection, query) if self._postings_pay(connection) else None
+            if terms is None:
+                return keywords.search(connection, query, filter, limit)
+            found = keywords.search_postings(connection, self._mirror.with_impact(connection), terms, filter, limit)
+            return keywords.with_reflections(connection, found, query, filter, limit)
+
+    def _search_past(self, connection: apsw.Connection, query: KeywordQuery, filter: Filter, limit: int) -> Scores:
+        past = Past() if self._connections.in_transaction else self._past
+        return past.search(connection, counters.state(connection).changes, query, filter, limit)
+
+    def _postings_pay(self, connection: apsw.Connection) -> bool:
+        if self._connections.in_transaction:
+            return False
+        self._keyword_searches += 1
+        often = self._keyword_searches >= keywords.PAYS_FROM_SEARCH
+        return often and counters.last_seq(connection) > keywords.PAYS_FROM_ROWS
+
+    def search_vectors(self, vector: Vector, filter: Filter, limit: int) -> Scores:
+        with self._connections.read() as connection:
+            view = self._matrix_view(connection)
+            if view.matrix is None:
+                return []
+            return similarity.search(connection, view.catalogue, view.matrix, vector, filter, limit)
+
+    def recent(self, filter: Filter, limit: int) -> Scores:
+        with self._connections.read() as connection:
+            return reads.recent(connection, filter, limit)
+
+    def dated(self, moment: int, filter: Filter, limit: int) -> Scores:
+        with self._connections.read() as connection:
+            return reads.dated(connection, moment, filter, limit)
+
+    def _matrix_view(self, connection: apsw.Connection) -> View:
+        # What a transaction has not committed must not reach the mirror: it may yet be undone.
+        mirror = Mirror() if self._connections.in_transaction else self._mirror
+        return mirror.with_matrix(connection)
+
+    # -- vectors
+
+    def embedding_space(self) -> EmbeddingSpace | None:
+        with self._connections.read() as connection:
+            live = generations.generation(connection)
+            return None if live is None else live.space
+
+    def vectors(self, ids: Sequence[str]) -> dict[str, Vector]:
+        with self._connections.read() as connection:
+            return generations.of(connection, ids)
+
+    def unembedded(self, limit: int) -> dict[int, Record]:
+        with self._connections.read() as connection:
+            return generations.unembedded(connection, limit)
+
+    def put_vectors(self, vectors: Mapping[int, Vector], space: EmbeddingSpace) -> None:
+        with self._connections.write() as connection:
+            generations.put_live(connection, vectors, space, counters.bump(connection))
+
+    def begin_reembedding(self, space: EmbeddingSpace) -> int:
+        with self._connections.write() as connection:
+            return generations.begin(connection, space)
+
+    def next_to_reembed(self, limit: int) -> dict[int, Record]:
+        with self._connections.read() as connection:
+            return generations.lacking(connection, limit)
+
+    def put_reembedded(self, vectors: Mapping[int, Vector], space: EmbeddingSpace) -> None:
+        with self._connections.write() as connection:
+            generations.put_built(connection, vectors, space)
+
+    def finish_reembedding(self, space: EmbeddingSpace) -> None:
+        with self._connections.write() as connection:
+            generations.finish(connection, space, counters.bump(connection))
+
+    # -- judgements, journal, settings
+
+    def judge(self, judgements: Sequence[Judgement]) -> None:
+        with self._connections.write() as connection:
+            journal.judge(connection, judgements)
+
+    def unjudge(self, query: str, memory_id: str) -> bool:
+        with self._connections.write() as connection:
+            return journal.unjudge(connection, query, memory_id)
+
+    def judgements(self) -> Judgements:
+        with self._connections.read() as connection:
+            return journal.judgements(connection)
+
+    def log(self, entries: Sequence[JournalEntry]) -> None:
+        with self._connections.write() as connection:
+            journal.log(connection, entries)
+
+    def journal(self, batch: str | None = None, limit: int = 1000) -> Journal:
+        with self._connections.read() as connection:
+            return journal.journal(connection, batch, limit)
+
+    def mark_undone(self, entry_ids: Sequence[int], now: int) -> None:
+        with self._connections.write() as connection:
+            journal.mark_undone(connection, entry_ids, now)
+
+    def setting(self, key: str) -> str | None:
+        with self._connections.read() as connection:
+            return journal.setting(connection, key)
+
+    def set_setting(self, key: str, value: str | None) -> None:
+        with self._connections.write() as connection:
+            journal.set_setting(connection, key, value)
+
+    # -- health
+
+    def check(self) -> Problems:
+        # SQLite's own check trusts what a connection remembers of the full-text index, though another has changed it.
+        with self._connections.fresh() as connection:
+            return [*health.check(connection), *scrub.problems(connection)]
+
+    def repair(self) -> Problems:
+        """Rebuilds in one transaction; a file that is itself damaged is not touched."""
+        problems = self.check()
+        if any(problem.repairable for problem in problems) and not any(p.area == "file" for p in problems):
+            if any(problem.area != OWED for problem in problems):
+                with self._connections.write() as connection:
+                    health.repair(connection, problems)
+            self.scrub()
+            problems = self.check()
+        return problems
+
+    def stats(self) -> Mapping[str, Any]:
+        with self._connections.read() as connection:
+            return statistics.gather(connection, self.path)

@@ -1,0 +1,246 @@
+"""Writing memories: text, full text, tags and vector together, inside the caller's transaction."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import apsw
+
+from thinkback.errors import InvalidInput, NotFound
+from thinkback.input_checks import check_interval, validate_changes
+from thinkback.model import Draft, Record, Vector
+from thinkback.stores.base import STANDING, VERSIONED, EmbeddingSpace
+from thinkback.stores.sqlite import counters, fulltext, generations, rows
+
+
+def add(
+    connection: apsw.Connection,
+    drafts: Sequence[Draft],
+    now: int,
+    space: EmbeddingSpace | None,
+    new_ids: Callable[[int], Sequence[str]],
+) -> list[Record]:
+    """Writes validated drafts; `new_ids(n)` names those that have no name yet."""
+    records = _records(connection, drafts, now, new_ids)
+    seqs = counters.take_seqs(connection, len(records))
+    _put_vectors(connection, list(zip(seqs, drafts, strict=True)), space)
+    insert(connection, seqs, records, counters.bump(connection))
+    fulltext.put(connection, zip(seqs, records, strict=True))
+    return records
+
+
+def _records(
+    connection: apsw.Connection, drafts: Sequence[Draft], now: int, new_ids: Callable[[int], Sequence[str]]
+) -> list[Record]:
+    _refuse_taken(connection, [draft.id for draft in drafts if draft.id is not None])
+    names = iter(new_ids(sum(draft.id is None for draft in drafts)))
+    positions = _positions(connection, drafts)
+    return [
+        _record(draft, draft.id or next(names), position, now)
+        for draft, position in zip(drafts, positions, strict=True)
+    ]
+
+
+def _record(draft: Draft, id: str, position: int | None, now: int) -> Record:
+    created = now if draft.created_at is None else draft.created_at
+    recorded = now if draft.recorded_at is None else draft.recorded_at
+    return Record(
+        id=id,
+        text=draft.text,
+        essence=draft.essence,
+        kind=draft.kind,
+        tier=draft.tier,
+        priority=draft.priority,
+        importance=draft.importance,
+        confidence=draft.confidence,
+        tags=draft.tags,
+        metadata=draft.metadata,
+        thread=draft.thread,
+        position=position,
+        created_at=created,
+        updated_at=created if draft.updated_at is None else draft.updated_at,
+        recorded_at=recorded,
+        valid_from=draft.valid_from,
+        valid_to=draft.valid_to,
+        expires_at=draft.expires_at,
+        archived_at=draft.archived_at,
+        cycle=draft.cycle,
+        access_count=draft.access_count,
+        last_access=draft.last_access,
+        source=draft.source,
+        trust=draft.trust,
+        embedded=draft.vector is not None,
+        claim=draft.confidence if draft.claim is None else draft.claim,
+        claimed_at=recorded if draft.claimed_at is None else draft.claimed_at,
+        slides=draft.slides,
+    )
+
+
+def _refuse_taken(connection: apsw.Connection, ids: Sequence[str]) -> None:
+    if not ids:
+        return
+    if len(set(ids)) < len(ids):
+        twice = next(id for id in ids if ids.count(id) > 1)
+        raise InvalidInput(f"the id {twice!r} is given to two memories at once; ids are unique")
+    sql = "SELECT m.id FROM memories m WHERE m.id IN (SELECT value FROM json_each(?)) AND m.retired_at IS NULL"
+    taken = connection.execute(sql, (rows.listed(ids),)).get
+    if taken is not None:
+        first = taken if isinstance(taken, str) else taken[0]
+        raise InvalidInput(f"there is a memory {first!r} already; update it, or leave out the id to get a new one")
+
+
+def _positions(connection: apsw.Connection, drafts: Sequence[Draft]) -> list[int | None]:
+    """Each draft's place in its thread: the one it asks for, else after all that are there."""
+    last = _last_positions(connection, sorted({draft.thread for draft in drafts if draft.thread is not None}))
+    positions: list[int | None] = []
+    for draft in drafts:
+        position = draft.position
+        if draft.thread is not None:
+            position = last.get(draft.thread, -1) + 1 if position is None else position
+            last[draft.thread] = max(position, last.get(draft.thread, position))
+        positions.append(position)
+    return positions
+
+
+def _last_positions(connection: apsw.Connection, threads: Sequence[str]) -> dict[str, int]:
+    if not threads:
+        return {}
+    sql = (
+        "SELECT j.value, (SELECT max(m.position) FROM memories m WHERE m.thread = j.value AND m.retired_at IS NULL) AS last "
+        "FROM json_each(?) j WHERE last IS NOT NULL"
+    )
+    return dict(connection.execute(sql, (rows.listed(threads),)))
+
+
+def _put_vectors(
+    connection: apsw.Connection, numbered: Sequence[tuple[int, Draft]], space: EmbeddingSpace | None
+) -> None:
+    given = [(seq, draft.vector) for seq, draft in numbered if draft.vector is not None]
+    if given:
+        live = generations.live_for(connection, space)
+        unit = generations.unit_rows([vector for _, vector in given], live.space.dimensions)
+        generations.put(connection, live.number, zip((seq for seq, _ in given), unit, strict=True))
+
+
+def insert(connection: apsw.Connection, seqs: Sequence[int], records: Sequence[Record], change: int) -> None:
+    """Writes rows and tags; full text and vectors are the caller's."""
+    numbered = list(zip(seqs, records, strict=True))
+    connection.executemany(rows.INSERT, ((*rows.to_row(record), seq, change) for seq, record in numbered))
+    tagged = ((tag, seq) for seq, record in numbered for tag in record.tags)
+    connection.executemany("INSERT INTO memory_tags (tag, seq) VALUES (?, ?)", tagged)
+
+
+def update(
+    connection: apsw.Connection,
+    id: str,
+    changes: Mapping[str, Any],
+    now: int,
+    given: tuple[Vector, EmbeddingSpace | None] | None,
+) -> Record:
+    """Retires the present version and writes a new one; a vector made for the old text does not follow a new one."""
+    checked = validate_changes(changes, VERSIONED)
+    old_seq, old = present(connection, id)
+    new = _changed(connection, old, checked, now)
+    keeps_vector = given is None and old.embedded and new.text == old.text
+    new = replace(new, embedded=given is not None or keeps_vector)
+    change = counters.bump(connection)
+    (seq,) = counters.take_seqs(connection, 1)
+    connection.execute(
+        "UPDATE memories SET retired_at = ?, changed = ? WHERE seq = ?", (new.recorded_at, change, old_seq)
+    )
+    fulltext.retire(connection, old_seq)
+    insert(connection, [seq], [new], change)
+    fulltext.put(connection, [(seq, new)])
+    if given is not None:
+        live = generations.live_for(connection, given[1])
+        generations.put(connection, live.number, [(seq, generations.unit_rows([given[0]], live.space.dimensions)[0])])
+    elif new.text == old.text:
+        generations.copy(connection, old_seq, seq)
+    return new
+
+
+def _changed(connection: apsw.Connection, old: Record, changes: Mapping[str, Any], now: int) -> Record:
+    # A clock that runs backwards must not make a version end before it began.
+    recorded = max(now, old.recorded_at)
+    new = replace(old, **changes, updated_at=now, recorded_at=recorded)
+    check_interval(new.valid_from, new.valid_to)
+    if new.thread is None:
+        if changes.get("position") is not None:
+            raise InvalidInput(f"position {new.position} without a thread; name the thread too")
+        return replace(new, position=None)
+    if new.position is None or (new.thread != old.thread and changes.get("position") is None):
+        return replace(new, position=_last_positions(connection, [new.thread]).get(new.thread, -1) + 1)
+    return new
+
+
+def present(connection: apsw.Connection, id: str) -> tuple[int, Record]:
+    """The row number and the record of the present version."""
+    sql = f"SELECT m.seq, {rows.COLUMNS} FROM memories m WHERE m.id = ? AND m.retired_at IS NULL"
+    row = connection.execute(sql, (id,)).fetchone()
+    if row is None:
+        raise NotFound(f"there is no memory {id!r}")
+    return row[0], rows.to_record(row[1:])
+
+
+def amend(connection: apsw.Connection, changes: Mapping[str, Mapping[str, Any]]) -> None:
+    """Changes standing in place."""
+    checked = {id: validate_changes(values, STANDING) for id, values in changes.items()}
+    require(connection, list(checked))
+    change = counters.bump(connection)
+    for id, values in checked.items():
+        assignments = "".join(f"{name} = ?, " for name in values)
+        sql = f"UPDATE memories SET {assignments}changed = ? WHERE id = ? AND retired_at IS NULL"
+        connection.execute(sql, (*values.values(), change, id))
+
+
+def require(connection: apsw.Connection, ids: Sequence[str]) -> None:
+    """Raises NotFound unless all these memories exist."""
+    sql = (
+        "SELECT j.value FROM json_each(?) j WHERE NOT EXISTS "
+        "(SELECT 1 FROM memories m WHERE m.id = j.value AND m.retired_at IS NULL)"
+    )
+    missing = [id for (id,) in connection.execute(sql, (rows.listed(ids),))]
+    if missing:
+        others = f" (and {len(missing) - 1} more)" if len(missing) > 1 else ""
+        raise NotFound(f"there is no memory {missing[0]!r}{others}")
+
+
+def touch(connection: apsw.Connection, accesses: Mapping[str, int], now: int) -> None:
+    """Counts accesses; only the counter of touches moves, for nothing that is searched changed."""
+    sql = (
+        "UPDATE memories SET access_count = access_count + ?, last_access = max(coalesce(last_access, ?), ?) "
+        "WHERE id = ? AND retired_at IS NULL"
+    )
+    connection.executemany(sql, ((count, now, now, id) for id, count in accesses.items()))
+    counters.bump_touches(connection)
+
+
+def forget(connection: apsw.Connection, ids: Sequence[str]) -> list[str]:
+    """Removes memories with their links and returns the ids that existed; what is noted of them is for `notes.drop`."""
+    sql = "SELECT m.seq, m.id, m.tags FROM memories m WHERE m.id IN (SELECT value FROM json_each(?)) ORDER BY m.seq"
+    found: list[Any] = connection.execute(sql, (rows.listed(ids),)).fetchall()
+    if not found:
+        return []
+    seqs, gone = [seq for seq, _, _ in found], {id for _, id, _ in found}
+    _drop_rows(connection, seqs)
+    _drop_links(connection, sorted(gone))
+    counters.note_removed(connection, seqs, counters.bump(connection))
+    return [id for id in dict.fromkeys(ids) if id in gone]
+
+
+def _drop_rows(connection: apsw.Connection, seqs: Sequence[int]) -> None:
+    bound = (rows.listed(seqs),)
+    fulltext.drop(connection, seqs)
+    generations.drop(connection, seqs)
+    tagged = (
+        "SELECT t.value, m.seq FROM memories m, json_each(m.tags) t WHERE m.seq IN (SELECT value FROM json_each(?))"
+    )
+    connection.execute(f"DELETE FROM memory_tags WHERE (tag, seq) IN ({tagged})", bound)
+    connection.execute("DELETE FROM memories WHERE seq IN (SELECT value FROM json_each(?))", bound)
+
+
+def _drop_links(connection: apsw.Connection, ids: Sequence[str]) -> None:
+    named = "IN (SELECT value FROM json_each(?))"
+    bound = (rows.listed(ids),)
+    connection.execute(f"DELETE FROM edges WHERE from_id {named}", bound)
+    connection.execute(f"DELETE FROM edges WHERE to_id {named}", bound)

@@ -1,0 +1,175 @@
+"""Laws of the searches."""
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+
+from thinkback.clock import DAY
+from thinkback.errors import InvalidInput
+from thinkback.model import Draft, Filter
+from thinkback.search.query.keywords import KeywordQuery, parse_keywords
+from thinkback.stores.base import EmbeddingSpace, Store
+from thinkback.testing.contract.words import NOW, TOY, by_keyword, by_vector, found_everywhere, ids, put, put_one
+
+FILTERS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
+    "tag": ({"tags": ("work", "home")}, {"tags": ("work", "home")}),
+    "kind": ({"kind": "fact"}, {"kinds": ("fact", "event")}),
+    "not that kind": ({"kind": "fact"}, {"without_kinds": ("observation",)}),
+    "tier": ({"tier": "working"}, {"tiers": ("working",)}),
+    "priority": ({"priority": "P1"}, {"priorities": ("P1", "P2")}),
+    "thread": ({"thread": "t"}, {"threads": ("t", "u")}),
+    "source": ({"source": "diary"}, {"sources": ("diary",)}),
+    "trust": ({}, {"min_trust": 0.5}),
+    "text in metadata": ({"metadata": {"a.b": 'x"y'}}, {"metadata": (("a.b", 'x"y'),)}),
+    "number in metadata": ({"metadata": {"n": 3.0}}, {"metadata": (("n", 3),)}),
+    "flag in metadata": ({"metadata": {"n": True}}, {"metadata": (("n", True),)}),
+    "list in metadata": ({"metadata": {"n": [1, {"x": 2}]}}, {"metadata": (("n", [1, {"x": 2}]),)}),
+    "since": ({"created_at": NOW - DAY}, {"since": NOW - DAY}),
+    "since, by validity": ({"valid_from": NOW - DAY}, {"since": NOW - 2 * DAY}),
+}
+
+
+class SearchLaws:
+    """Higher is better, best first, ties by id; filters apply before the limit."""
+
+    def test_bm25_by_hand(self, store: Store) -> None:
+        """Three rows of 2, 2 and 4 tokens: avgdl = 8/3; "cat" is in one of them, so idf = ln((3 − 1 + .5) / (1 + .5))."""
+        put(store, "grey cat", "brown dog", "nothing else in here")
+        (hit,) = by_keyword(store, "cat")
+        idf = math.log((3 - 1 + 0.5) / (1 + 0.5))
+        assert hit.score == pytest.approx(idf * (1 * 2.2) / (1 + 1.2 * (1 - 0.75 + 0.75 * 2 / (8 / 3))), rel=1e-12)
+
+    def test_words_are_found_by_their_stem_in_text_essence_and_tags(self, store: Store) -> None:
+        a = put_one(store, "She was running home")
+        b = put_one(store, "A long story", essence="a run")
+        c = put_one(store, "Another story", tags=("runs",))
+        put(store, "nothing")
+        assert set(ids(by_keyword(store, "run"))) == {a.id, b.id, c.id}
+
+    def test_accents_and_case_do_not_matter(self, store: Store) -> None:
+        record = put_one(store, "Crème Brûlée")
+        assert ids(by_keyword(store, "creme")) == ids(by_keyword(store, "BRULEE")) == [record.id]
+
+    def test_text_without_spaces_is_found_by_one_to_four_characters(self, store: Store) -> None:
+        record = put_one(store, "昨日は京都で猫を見た")
+        put(store, "今日は雨が降る")
+        for query in ("猫", "京都", "京都で", "京都で猫"):
+            assert ids(by_keyword(store, query)) == [record.id]
+        assert by_keyword(store, "犬") == []
+
+    def test_expert_syntax_prefix_and_columns(self, store: Store) -> None:
+        a, b = put(store, "automatic door", "autumn leaves")
+        c = put_one(store, "something", essence="autumn")
+        assert set(ids(by_keyword(store, "auto*"))) == {a.id}
+        assert set(ids(by_keyword(store, "aut*"))) == {a.id, b.id, c.id}
+        assert ids(by_keyword(store, '"automatic door"')) == [a.id]
+        assert set(ids(by_keyword(store, "autumn NOT leaves"))) == {c.id}
+        assert ids(by_keyword(store, "essence:autumn")) == [c.id]
+
+    def test_a_refused_expression_falls_back_once(self, store: Store) -> None:
+        record = put_one(store, "a cat")
+        broken = KeywordQuery("expert", (), (), "cat AND (", fallback='"cat"')
+        assert ids(store.search_keywords(broken, Filter(now=NOW), 5)) == [record.id]
+        for query in (KeywordQuery("expert", (), (), "(", fallback='"'), KeywordQuery("expert", (), (), "nobody:cat")):
+            with pytest.raises(InvalidInput, match="expression"):
+                store.search_keywords(query, Filter(now=NOW), 5)
+        assert store.search_keywords(parse_keywords(""), Filter(now=NOW), 5) == []
+
+    def test_a_query_of_a_megabyte_is_a_query(self, store: Store) -> None:
+        record = put_one(store, "a cat")
+        assert ids(by_keyword(store, "cat " + "nonsense word " * 70_000)) == [record.id]
+
+    def test_frequencies_are_those_of_the_present_index(self, store: Store) -> None:
+        a, b, c = put(store, "grey cats", "a cat, a cat", "dogs", tags=("running",))
+        assert store.frequencies(["Cat", "run", "bird", "…"]) == (3, {"Cat": 2, "run": 3, "bird": 0, "…": 0})
+        store.update(a.id, {"text": "birds"}, NOW + 1)
+        store.forget([c.id])
+        assert store.frequencies(["cat", "bird", "dog"]) == (2, {"cat": 1, "bird": 1, "dog": 0})
+        assert store.get([b.id])
+
+    def test_reflections_are_found_and_change_no_other_score(self, store: Store) -> None:
+        put(store, "a grey cat sleeps", "a cat and a dog", "the dog barks at night", "rain again")
+        before, frequencies = by_keyword(store, "cat dog", limit=10), store.frequencies(["cat", "dog"])
+        themes = put(store, "cat dog cat dog", "dog, cats, grey", *["cat"] * 5, kind="reflection")
+        after = by_keyword(store, "cat dog", limit=20)
+        assert {theme.id for theme in themes} <= set(ids(after))
+        assert [hit for hit in after if hit.id in set(ids(before))] == list(before)
+        assert store.frequencies(["cat", "dog"]) == frequencies
+        store.update(themes[0].id, {"text": "cat"}, NOW + 1)
+        then = by_keyword(store, "cat dog", Filter(now=NOW + 1, known_at=NOW), limit=20)
+        assert [(hit.id, hit.score) for hit in then if hit.id in set(ids(before))] == [(h.id, h.score) for h in before]
+        only = by_keyword(store, "cat dog", Filter(now=NOW, kinds=("reflection",)), limit=20)
+        assert set(ids(only)) == {theme.id for theme in themes}
+        without = by_keyword(store, "cat dog", Filter(now=NOW, without_kinds=("reflection",)), limit=20)
+        assert list(without) == list(before)
+
+    def test_ties_go_by_id(self, store: Store) -> None:
+        records = put(store, *["the same text"] * 7)
+        for found in (by_keyword(store, "same text", limit=5), by_vector(store, "same text", limit=5)):
+            assert ids(found) == sorted(ids(records))[:5]
+            assert len({hit.score for hit in found}) == 1
+
+    def test_nearest_are_by_cosine(self, store: Store) -> None:
+        space = EmbeddingSpace("axes", 2)
+        vectors = {"east": [1, 0], "north-east": [3, 3], "north": [0, 2], "west": [-0.1, 0]}
+        store.add([Draft(text=t, id=t, vector=np.array(v, dtype=np.float32)) for t, v in vectors.items()], NOW, space)
+        found = store.search_vectors(np.array([5, 0], dtype=np.float32), Filter(now=NOW), 10)
+        assert ids(found) == ["east", "north-east", "north", "west"]
+        assert [hit.score for hit in found] == pytest.approx([1.0, 0.5**0.5, 0.0, -1.0], abs=1e-7)
+        assert ids(store.search_vectors(np.array([5, 0], dtype=np.float32), Filter(now=NOW), 2)) == [
+            "east",
+            "north-east",
+        ]
+
+    def test_a_vector_of_the_wrong_size_is_refused(self, store: Store) -> None:
+        assert store.search_vectors(TOY.embed_query("x"), Filter(now=NOW), 5) == []
+        put(store, "a cat")
+        for vector in (np.ones(3, dtype=np.float32), np.full(64, np.nan, dtype=np.float32), np.zeros(64, np.float32)):
+            with pytest.raises(InvalidInput, match="vector"):
+                store.search_vectors(vector, Filter(now=NOW), 5)
+
+    def test_recent_goes_by_date(self, store: Store) -> None:
+        old = put_one(store, "written now, happened long ago", valid_from=NOW - 9 * DAY)
+        new = put_one(store, "yesterday", created_at=NOW - DAY)
+        found = store.recent(Filter(now=NOW), 10)
+        assert [(hit.id, hit.score) for hit in found] == [(new.id, float(NOW - DAY)), (old.id, float(NOW - 9 * DAY))]
+        assert ids(store.recent(Filter(now=NOW), 1)) == [new.id]
+
+    def test_dated_goes_by_distance_on_either_side(self, store: Store) -> None:
+        days = {day: put_one(store, f"day {day}", created_at=NOW + day * DAY).id for day in (-9, -3, -1, 0, 2, 5, 6)}
+        happened = put_one(store, "written late", valid_from=NOW + 4 * DAY, created_at=NOW + 40 * DAY).id
+        asked = NOW + 3 * DAY
+        found = store.dated(asked, Filter(now=NOW), 5)
+        assert ids(found) == [*sorted([days[2], happened]), days[5], *sorted([days[0], days[6]])]
+        assert [hit.score for hit in found] == [float(-away * DAY) for away in (1, 1, 2, 3, 3)]
+        assert ids(store.dated(asked, Filter(now=NOW, until=asked), 2)) == [days[2], days[0]]
+        assert ids(store.dated(asked, Filter(now=NOW, since=asked), 2)) == [happened, days[5]]
+        assert ids(store.dated(NOW - 99 * DAY, Filter(now=NOW), 2)) == [days[-9], days[-3]]
+        assert len(store.dated(asked, Filter(now=NOW), 99)) == 8
+        assert store.dated(asked, Filter(now=NOW), 0) == []
+
+    @pytest.mark.parametrize(("fields", "asked"), FILTERS.values(), ids=FILTERS)
+    def test_every_search_obeys_every_filter(self, store: Store, fields: dict[str, Any], asked: dict[str, Any]) -> None:
+        wanted = put_one(store, "a word to find", **fields)
+        put(store, "a word to hide", created_at=NOW - 9 * DAY, trust=0.4, source="web")
+        put(store, "a word to hide as well", created_at=NOW - 9 * DAY, trust=0.4, tags=("work",), metadata={"n": 1})
+        found = found_everywhere(store, "a word", Filter(now=NOW, **asked))
+        assert all(ids == {wanted.id} for ids in found.values()), found
+        assert store.count(Filter(now=NOW, **asked)) == 1
+
+    def test_filters_apply_before_the_limit(self, store: Store) -> None:
+        put(store, *["cat cat cat"] * 30)
+        wanted = put_one(store, "a rather long story, in which a cat is only mentioned", tags=("rare",))
+        filter = Filter(now=NOW, tags=("rare",))
+        assert ids(by_keyword(store, "cat", filter, 1)) == ids(by_vector(store, "cat", filter, 1)) == [wanted.id]
+
+    def test_ids_narrow_a_search_to_nothing_or_something(self, store: Store) -> None:
+        a, _ = put(store, "cat one", "cat two")
+        assert ids(by_keyword(store, "cat", Filter(now=NOW).only([a.id, "nobody"]))) == [a.id]
+        assert not any(found_everywhere(store, "cat", Filter(now=NOW).only([])).values())
+
+    def test_no_limit_below_one(self, store: Store) -> None:
+        put(store, "a cat")
+        assert by_keyword(store, "cat", limit=0) == by_vector(store, "cat", limit=0) == []

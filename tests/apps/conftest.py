@@ -1,6 +1,0 @@
-"""Helpers that both halves use stand here."""
-
-import sys
-from pathlib import Path
-
-sys.path.insert(0, str(Path(__file__).parent))

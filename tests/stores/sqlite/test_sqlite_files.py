@@ -1,0 +1,345 @@
+"""A file that is not a healthy store of ours is named for what it is, and never written."""
+
+import os
+import shutil
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import apsw
+import pytest
+
+from thinkback.errors import NotAStore, StoreBusy, StoreDamaged, StoreError, StoreReadOnly, StoreTooNew
+from thinkback.model import Draft, Edge, Filter
+from thinkback.search.query.keywords import parse_keywords
+from thinkback.stores.sqlite import SqliteStore, files, schema
+from thinkback.testing.contract.words import SPACE, TOY
+
+NOW = 1_770_000_000_000_000
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    """A closed store of 300 memories."""
+    path = tmp_path / "memory.db"
+    with SqliteStore(path) as store:
+        texts = [f"memory number {n} about cats and dogs" for n in range(300)]
+        store.add([Draft(text=text, vector=TOY.embed_query(text)) for text in texts], NOW, SPACE)
+    return path
+
+
+def _foreign(path: Path) -> None:
+    path.unlink()
+    with sqlite3.connect(path) as other:
+        other.execute("CREATE TABLE photos (name)")
+    other.close()
+
+
+def _patched(offset: int, content: bytes) -> Callable[[Path], None]:
+    def patch(path: Path) -> None:
+        data = bytearray(path.read_bytes())
+        data[offset : offset + len(content)] = content
+        path.write_bytes(data)
+
+    return patch
+
+
+def _cut(size: int) -> Callable[[Path], None]:
+    return lambda path: os.truncate(path, size)
+
+
+HARM: dict[str, tuple[Callable[[Path], object], type[StoreError], str]] = {
+    "text": (lambda path: path.write_text("Dear diary, " * 50), NotAStore, "Dear diary"),
+    "another program's database": (_foreign, NotAStore, "another program"),
+    "beginning overwritten": (_patched(0, b"garbage!" * 4), NotAStore, "not a Thinkback store"),
+    "cut within the header": (_cut(60), StoreDamaged, "60 bytes"),
+    "cut in the middle": (_cut(3 * schema.PAGE_SIZE), StoreDamaged, "damaged"),
+    "schema page overwritten": (_patched(100, b"\xff" * 4000), StoreDamaged, "damaged"),
+    "from a newer version": (_patched(60, (99).to_bytes(4, "big")), StoreTooNew, "version 99.*pip install -U"),
+}
+
+
+@pytest.mark.parametrize(("harm", "error", "says"), HARM.values(), ids=HARM)
+def test_a_file_that_cannot_be_opened_is_left_as_it_is(
+    path: Path, harm: Callable[[Path], object], error: type[StoreError], says: str
+) -> None:
+    harm(path)
+    before = path.read_bytes()
+    for read_only in (False, True):
+        with pytest.raises(error, match=says) as refused:
+            SqliteStore(path, read_only=read_only)
+        assert str(path) in str(refused.value)
+    assert path.read_bytes() == before
+
+
+def test_a_page_damaged_deep_inside_is_found_by_the_reader_and_by_check(path: Path) -> None:
+    data = bytearray(path.read_bytes())
+    middle = len(data) // 2 // schema.PAGE_SIZE * schema.PAGE_SIZE
+    data[middle : middle + 8 * schema.PAGE_SIZE] = b"\xa5" * 8 * schema.PAGE_SIZE
+    path.write_bytes(data)
+    with SqliteStore(path, read_only=True) as store:
+        problems = store.check()
+        assert any(problem.area == "file" and not problem.repairable for problem in problems)
+        with pytest.raises(StoreDamaged, match="damaged"):
+            _read_everything(store)
+    with SqliteStore(path) as store:
+        assert any(problem.area == "file" for problem in store.repair())
+    assert path.read_bytes()[middle : middle + 100] == b"\xa5" * 100
+
+
+def _read_everything(store: SqliteStore) -> None:
+    list(store.export_records())
+    store.search_vectors(TOY.embed_query("cats"), Filter(now=NOW), 5)
+    store.search_keywords(parse_keywords("cats"), Filter(now=NOW), 5)
+
+
+def test_a_folder_and_a_missing_folder_are_named(tmp_path: Path) -> None:
+    with pytest.raises(NotAStore, match="is a folder"):
+        SqliteStore(tmp_path)
+    with pytest.raises(StoreError, match="does not exist"):
+        SqliteStore(tmp_path / "nowhere" / "memory.db")
+    with pytest.raises(StoreError, match="no store at"):
+        SqliteStore(tmp_path / "memory.db", read_only=True)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_empty_file_becomes_a_store(tmp_path: Path) -> None:
+    path = tmp_path / "memory.db"
+    path.touch()
+    with pytest.raises(NotAStore, match="empty"):
+        SqliteStore(path, read_only=True)
+    with SqliteStore(path) as store:
+        assert store.count(Filter(now=NOW)) == 0
+
+
+def test_a_write_protected_file_is_not_written(path: Path) -> None:
+    path.chmod(0o444)
+    before = path.read_bytes()
+    with pytest.raises(StoreReadOnly, match="read_only=True"):
+        SqliteStore(path)
+    with SqliteStore(path, read_only=True) as store:
+        assert store.count(Filter(now=NOW)) == 300
+    assert path.read_bytes() == before
+
+
+def test_a_store_opened_for_reading_searches_and_does_not_write(path: Path) -> None:
+    before = path.read_bytes()
+    with SqliteStore(path, read_only=True) as store:
+        assert len(store.search_keywords(parse_keywords("cats"), Filter(now=NOW), 5)) == 5
+        assert len(store.search_vectors(TOY.embed_query("cats"), Filter(now=NOW), 5)) == 5
+        assert store.check() == []
+        for attempt in (
+            lambda: store.add([Draft(text="x")], NOW),
+            lambda: store.touch({"x": 1}, NOW),
+            lambda: store.forget(["x"]),
+            lambda: store.set_setting("a", "b"),
+        ):
+            with pytest.raises(StoreReadOnly, match="read_only=True"):
+                attempt()
+    assert path.read_bytes() == before
+
+
+def test_a_store_left_open_by_a_process_that_died_is_whole(tmp_path: Path) -> None:
+    """The log is still beside the file; whoever opens it next reads it, also from a copy of both."""
+    path = tmp_path / "memory.db"
+    script = (
+        "import os, sys; from thinkback.stores.sqlite import SqliteStore; from thinkback.model import Draft\n"
+        f"store = SqliteStore(sys.argv[1]); store.add([Draft(text='kept')], {NOW}); os._exit(0)"
+    )
+    subprocess.run([sys.executable, "-c", script, str(path)], check=True)
+    copy = tmp_path / "copy.db"
+    for suffix in ("", "-wal"):
+        shutil.copy(f"{path}{suffix}", f"{copy}{suffix}")
+    with SqliteStore(copy) as store:
+        assert [record.text for record in store.list(Filter(now=NOW), 5)] == ["kept"]
+
+
+def test_a_creation_that_was_cut_short_can_be_taken_up(tmp_path: Path) -> None:
+    """Killed between writing pages and the end of the transaction: the hot journal undoes it, then it begins again."""
+    path = tmp_path / "memory.db"
+    script = (
+        "import os, sys, apsw; from thinkback.stores.sqlite import schema\n"
+        "connection = apsw.Connection(sys.argv[1]); connection.execute('PRAGMA cache_size = 1; BEGIN EXCLUSIVE')\n"
+        "schema.MIGRATIONS[0](connection); connection.execute(f'PRAGMA application_id = {schema.APPLICATION_ID}')\n"
+        "connection.cache_flush(); os._exit(0)"
+    )
+    subprocess.run([sys.executable, "-c", script, str(path)], check=True)
+    assert path.stat().st_size > 0
+    with SqliteStore(path) as store:
+        store.add([Draft(text="a cat")], NOW)
+        assert store.check() == []
+
+
+def test_a_store_held_by_another_for_too_long_is_busy(path: Path) -> None:
+    other = apsw.Connection(str(path))
+    other.execute("BEGIN IMMEDIATE")
+    with SqliteStore(path, busy_timeout_s=0.05) as store:
+        with pytest.raises(StoreBusy, match="busy_timeout_s"):
+            store.add([Draft(text="x")], NOW)
+        assert len(store.search_keywords(parse_keywords("cats"), Filter(now=NOW), 5)) == 5
+        other.execute("ROLLBACK")
+        store.add([Draft(text="x")], NOW)
+    other.close()
+
+
+def test_a_closed_store_says_so(path: Path) -> None:
+    store = SqliteStore(path)
+    store.close()
+    store.close()
+    for attempt in (store.state, lambda: store.add([Draft(text="x")], NOW)):
+        with pytest.raises(StoreError, match="closed"):
+            attempt()
+
+
+def test_a_reader_that_is_done_when_the_store_closes_leaves_nothing_open(path: Path) -> None:
+    with SqliteStore(path) as store:
+        connections = store._connections
+
+        class Closing(list[apsw.Connection]):
+            def append(self, connection: apsw.Connection) -> None:
+                store.close()
+                super().append(connection)
+
+        connections._idle = Closing()
+        store.count(Filter(now=0))
+        assert connections._idle == []
+
+
+def test_a_store_in_memory_that_closes_before_its_reader_begins_says_so() -> None:
+    with SqliteStore(":memory:") as store:
+
+        class Closing:
+            def __init__(self, lock: Any) -> None:
+                self.lock = lock
+
+            def __enter__(self) -> None:
+                store._connections._lock = self.lock
+                store.close()
+                self.lock.acquire()
+
+            def __exit__(self, *_: object) -> None:
+                self.lock.release()
+
+        store._connections._lock = Closing(store._connections._lock)  # type: ignore[assignment]
+        with pytest.raises(StoreError, match="closed"):
+            store.count(Filter(now=0))
+
+
+def test_two_processes_may_create_a_store_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The one makes the tables between two looks of the other, which must not take them for somebody else's."""
+    path, version = tmp_path / "new.db", schema.version
+
+    def then_created(connection: apsw.Connection) -> int:
+        found = version(connection)
+        monkeypatch.setattr(schema, "version", version)  # only once
+        SqliteStore(path).close()
+        return found
+
+    monkeypatch.setattr(schema, "version", then_created)
+    with SqliteStore(path) as store:
+        assert store.count(Filter(now=0)) == 0
+
+
+def test_opening_waits_for_one_who_writes_before_there_is_a_log(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As when several processes create a store at once: SQLite itself does not wait to turn the log on."""
+    writing = apsw.Connection(str(path))
+    assert writing.execute("PRAGMA journal_mode = DELETE").get == "delete"
+    writing.execute("BEGIN IMMEDIATE")
+    monkeypatch.setattr(files.time, "sleep", lambda _: writing.close())
+    with SqliteStore(path) as store:
+        assert store._connections._writer.execute("PRAGMA journal_mode").get == "wal"
+
+
+def test_migrations_are_applied_in_order_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "memory.db"
+    with SqliteStore(path) as store:
+        store.add([Draft(text="from before")], NOW)
+
+    def second(connection: apsw.Connection) -> None:
+        connection.execute("CREATE TABLE second_step (x)")
+
+    def third(connection: apsw.Connection) -> None:
+        connection.execute("INSERT INTO second_step VALUES (3)")
+
+    monkeypatch.setattr(schema, "MIGRATIONS", (*schema.MIGRATIONS, second, third))
+    monkeypatch.setattr(schema, "VERSION", newest := schema.VERSION + 2)
+    with pytest.raises(StoreReadOnly, match="older version"):
+        SqliteStore(path, read_only=True)
+    for _ in range(2):
+        with SqliteStore(path) as store:
+            assert store.stats()["schema_version"] == newest
+            assert store.count(Filter(now=NOW)) == 1
+    connection = apsw.Connection(str(path))
+    assert connection.execute("SELECT count(*) FROM second_step").get == 1
+    connection.close()
+
+
+def test_a_migration_that_fails_changes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "memory.db"
+    SqliteStore(path).close()
+
+    def broken(connection: apsw.Connection) -> None:
+        connection.execute("CREATE TABLE half_done (x); SELECT nonsense()")
+
+    monkeypatch.setattr(schema, "MIGRATIONS", (*schema.MIGRATIONS, broken))
+    monkeypatch.setattr(schema, "VERSION", schema.VERSION + 1)
+    with pytest.raises(apsw.SQLError, match="nonsense"):
+        SqliteStore(path)
+    monkeypatch.undo()
+    with SqliteStore(path) as store:
+        assert store.stats()["schema_version"] == schema.VERSION
+
+
+def back_to(connection: apsw.Connection, version: int) -> None:
+    """Makes the file one that an earlier schema wrote."""
+    for column in {1: ("slides", "claim", "claimed_at"), 2: ("claim", "claimed_at")}[version]:
+        connection.execute(f"ALTER TABLE memories DROP COLUMN {column}")
+    connection.execute(f"PRAGMA user_version = {version}")
+
+
+def test_in_an_older_file_confidence_is_counted_from_what_it_has_come_to(tmp_path: Path) -> None:
+    path, day = tmp_path / "memory.db", 24 * 3_600_000_000
+    with SqliteStore(path) as store:
+        store.add([Draft(id="old", text="Oscar is grey", confidence=0.55), Draft(id="new", text="Oscar is grey")], NOW)
+        store.add([Draft(id="young", text="Rex is brown")], NOW + 9 * day)
+        store.link([Edge(from_id="new", to_id="old", kind="corroborates", created_at=NOW + 8 * day)], NOW)
+        store.set_setting("tidy.decayed_until", str(NOW + 5 * day))
+    connection = apsw.Connection(str(path))
+    back_to(connection, 2)
+    connection.close()
+    with SqliteStore(path) as store:
+        assert {record.id: (record.claim, record.claimed_at) for record in store.export_records()} == {
+            "old": (0.55, NOW + 8 * day + 1),  # what was heard then is in it
+            "new": (0.40, NOW + 5 * day),
+            "young": (0.40, NOW + 9 * day),
+        }
+
+
+def test_an_older_file_is_told_which_expiries_are_the_tiers(tmp_path: Path) -> None:
+    path, hour = tmp_path / "memory.db", 3_600_000_000
+    drafts = [
+        Draft(text="since it was recorded", tier="working", expires_at=NOW + 72 * hour),
+        Draft(text="since it was recalled", tier="episodic", last_access=NOW - 5, expires_at=NOW - 5 + 720 * hour),
+        Draft(text="the caller's", tier="working", expires_at=NOW + 100 * hour),
+        Draft(text="durable, the caller's", expires_at=NOW + 72 * hour),
+        Draft(text="without"),
+    ]
+    with SqliteStore(path) as store:
+        store.add(drafts, NOW)
+    connection = apsw.Connection(str(path))
+    back_to(connection, 1)
+    connection.close()
+    with SqliteStore(path) as store:
+        slides = {record.text: record.slides for record in store.export_records()}
+    assert slides == {draft.text: draft.text.startswith("since") for draft in drafts}
+
+
+def test_the_settings_that_keep_writes_safe_are_on(path: Path) -> None:
+    with SqliteStore(path) as store, store._connections.write() as connection:
+        pragmas = {
+            name: connection.execute(f"PRAGMA {name}").get for name in ("journal_mode", "synchronous", "secure_delete")
+        }
+    assert pragmas == {"journal_mode": "wal", "synchronous": 2, "secure_delete": 1}

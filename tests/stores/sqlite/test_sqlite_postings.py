@@ -1,0 +1,123 @@
+"""Postings in memory give FTS5's own scores, to the last bit, whatever happened to the store before."""
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from thinkback.model import Draft, Filter
+from thinkback.search.query.keywords import parse_keywords
+from thinkback.stores.sqlite import SqliteStore, keywords
+from thinkback.stores.sqlite.impact import tokens
+
+NOW = 1_770_000_000_000_000
+WORDS = [
+    "cat",
+    "cats",
+    "dog",
+    "running",
+    "run",
+    "the",
+    "a",
+    "relational",
+    "Crème",
+    "creme",
+    "naïve",
+    "猫",
+    "京",
+    "x1",
+    "ÅÅ",
+]
+
+texts = st.lists(st.sampled_from(WORDS), min_size=1, max_size=12).map(" ".join)
+steps = st.lists(
+    st.tuples(st.sampled_from(["add", "add", "update", "forget"]), st.integers(0, 30), texts, st.booleans()),
+    min_size=1,
+    max_size=12,
+)
+
+
+def _search_both(store: SqliteStore, text: str, filter: Filter, limit: int) -> list[list[tuple[str, float]]]:
+    query = parse_keywords(text)
+    with store._connections.read() as connection:
+        terms = keywords.plain_terms(connection, query)
+        assert terms is not None
+        found = [
+            keywords.search(connection, query, filter, limit),
+            keywords.search_postings(connection, store._mirror.with_impact(connection), terms, filter, limit),
+        ]
+    return [[(hit.id, hit.score) for hit in hits] for hits in found]
+
+
+@settings(max_examples=60, deadline=None)
+@given(steps, st.lists(texts, min_size=1, max_size=4), st.integers(1, 6))
+def test_postings_score_as_fts5_does(steps: list[tuple[str, int, str, bool]], queries: list[str], limit: int) -> None:
+    with SqliteStore(":memory:") as store:
+        present: list[str] = []
+        for action, place, text, search_now in steps:
+            if action == "add":
+                drafts = [Draft(text=text, essence=text[:5], tags=("run",)), Draft(text=f"{text} dog")]
+                present += [record.id for record in store.add(drafts, NOW)]
+            elif present and action == "update":
+                store.update(present[place % len(present)], {"text": text}, NOW)
+            elif present:
+                store.forget([present.pop(place % len(present))])
+            if search_now:
+                fts5, postings = _search_both(store, text, Filter(now=NOW), limit)
+                assert postings == fts5
+        for query in queries:
+            for filter in (Filter(now=NOW), Filter(now=NOW, tags=("run",))):
+                fts5, postings = _search_both(store, query, filter, limit)
+                assert postings == fts5
+
+
+def test_a_large_corpus_that_keeps_growing_scores_the_same() -> None:
+    """Zipf-like words, 3,000 rows at once, then ones and tens, so that segments are built, merged and built anew."""
+    with SqliteStore(":memory:") as store:
+        number = 12345
+
+        def text() -> str:
+            nonlocal number
+            words = []
+            for _ in range(3 + number % 17):
+                number = (number * 1103515245 + 12345) % 2**31
+                words.append(f"w{2 ** (number % 12) % 997}n{number % 7}")
+            return " ".join(words)
+
+        batches = [3000, 1, 1, 1, 10, 1, 40, 1, 1, 600, 1, 1200, 1]
+        for batch in batches:
+            records = store.add([Draft(text=text()) for _ in range(batch)], NOW)
+            store.forget([records[0].id])
+            for query in (text(), text(), "w1n1 w2n2"):
+                fts5, postings = _search_both(store, query, Filter(now=NOW), 50)
+                assert postings == fts5
+                assert fts5
+
+
+def test_words_longer_than_fts5_keeps_are_cut_as_it_cuts_them() -> None:
+    long = "é" * 20_000  # 40,000 bytes, cut at 32,768
+    with SqliteStore(":memory:") as store:
+        store.add([Draft(text=f"{long} cat"), Draft(text="cat")], NOW)
+        assert len(_search_both(store, "cat", Filter(now=NOW), 5)[1]) == 2
+        store.add([Draft(text=f"cat {long}")], NOW)
+        fts5, postings = _search_both(store, "cat", Filter(now=NOW), 5)
+        assert postings == fts5
+        assert len(fts5) == 3
+        with store._connections.read() as connection:
+            assert [len(word) for word in tokens(connection, "x" * 40_000)] == [32768]
+
+
+def test_prefixes_phrases_and_expert_queries_are_left_to_fts5() -> None:
+    with SqliteStore(":memory:") as store, store._connections.read() as connection:
+        for text in ("auto*", "京都", '"grey cat"', "cat AND dog"):
+            assert keywords.plain_terms(connection, parse_keywords(text)) is None
+        assert keywords.plain_terms(connection, parse_keywords("Running cats 猫")) == [b"run", b"cat", "猫".encode()]
+
+
+def test_postings_are_used_from_the_third_search_of_a_large_store() -> None:
+    with SqliteStore(":memory:") as store:
+        store.add([Draft(text=f"cat number {n}") for n in range(keywords.PAYS_FROM_ROWS + 1)], NOW)
+        query, filter = parse_keywords("cat"), Filter(now=NOW)
+        used = []
+        for _ in range(4):
+            store.search_keywords(query, filter, 5)
+            used.append(store._mirror._view.impact is not None)
+        assert used == [False, False, True, True]
