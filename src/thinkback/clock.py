@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable
 from datetime import UTC, date, datetime, timedelta, tzinfo
+from typing import overload
 
 from thinkback.errors import InvalidInput
 
@@ -65,6 +66,13 @@ def from_us(us: int) -> datetime:
     return _EPOCH + us * _MICROSECOND
 
 
-def iso(us: int | None) -> str | None:
-    """ISO 8601 with all microseconds, so that writing and reading lose nothing."""
-    return None if us is None else from_us(us).isoformat(timespec="microseconds").replace("+00:00", "Z")
+@overload
+def iso(moment: None) -> None: ...
+@overload
+def iso(moment: int | datetime) -> str: ...
+def iso(moment: int | datetime | None) -> str | None:
+    """ISO 8601 in UTC with all microseconds, so that writing and reading lose nothing."""
+    if moment is None:
+        return None
+    time = from_us(moment) if isinstance(moment, int) else moment.astimezone(UTC)
+    return time.isoformat(timespec="microseconds").replace("+00:00", "Z")

@@ -1,4 +1,4 @@
-"""Every error Thinkback raises on purpose, in one tree.
+"""Every error Thinkback raises on purpose, in one tree, and the warnings that results carry.
 
 ThinkbackError
 ├── InvalidInput (ValueError)      what was given cannot be used
@@ -18,14 +18,103 @@ ThinkbackError
 │   ├── ModelDamaged               weights do not match their checksum
 │   └── EmbeddingSpaceMismatch     vectors of two models would be mixed
 └── RemoteError                    a server we called failed or answered nonsense
+
+An error is a value: a stable `code` for programs, a `message` about what happened, and a `remedy` that names an action. The engine
+names no command line: each front end words the remedy for its own users, and `str(error)` words it for Python.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from difflib import get_close_matches
+from enum import StrEnum
+
+
+class Action(StrEnum):
+    """What a person can do about an error or a warning; front ends say how in their own commands."""
+
+    LIST_MEMORIES = "list_memories"
+    LIST_BATCHES = "list_batches"
+    EMBED_MISSING = "embed_missing"
+    REEMBED = "reembed"
+    REFLECT = "reflect"
+    AUDIT = "audit"
+    JUDGE = "judge"
+    CHECK = "check"
+    REPAIR = "repair"
+    PULL_MODEL = "pull_model"  # subject: the model's name
+    INSTALL_EXTRA = "install_extra"  # subject: the extra's name
+
+
+@dataclass(frozen=True, slots=True)
+class Remedy:
+    """An action, and what it applies to."""
+
+    action: Action
+    subject: str = ""
+
+    def worded(self, words: Mapping[Action, str]) -> str:
+        """The remedy as a sentence of one front end; an action it has no words for gives none."""
+        return words.get(self.action, "").format(subject=self.subject)
+
+
+# How a Python program acts on a remedy.
+PYTHON_WORDS: Mapping[Action, str] = {
+    Action.LIST_MEMORIES: "memory.list() shows the ids.",
+    Action.LIST_BATCHES: "memory.journal() shows the batches.",
+    Action.EMBED_MISSING: "To embed them: memory.embed_missing().",
+    Action.REEMBED: "To embed everything with the model in use: memory.reembed().",
+    Action.REFLECT: "To write themes again: memory.reflect().",
+    Action.AUDIT: "memory.audit() lists them.",
+    Action.JUDGE: "Judge some answers first: memory.judge(query, id).",
+    Action.CHECK: "To see what is wrong: memory.check(). Otherwise restore a copy.",
+    Action.REPAIR: "To repair it: memory.repair().",
+    Action.PULL_MODEL: "Fetch it with: python -m thinkback models pull {subject}",
+    Action.INSTALL_EXTRA: "Install it with: pip install 'thinkback[{subject}]'",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Notice:
+    """A warning in a result: something optional failed or was left out, and the rest was done."""
+
+    code: str
+    message: str
+    remedy: Remedy | None = None
+
+    def __str__(self) -> str:
+        return worded(self, PYTHON_WORDS)
+
+
+def _snake_case(name: str) -> str:
+    return "".join(f"_{letter.lower()}" if letter.isupper() else letter for letter in name).lstrip("_")
 
 
 class ThinkbackError(Exception):
-    """The root of the tree; `str(error)` says what, the value given, and the remedy."""
+    """The root of the tree; `str(error)` says what, the value given, and the remedy.
+
+    Every class has a `code`; a call may give a narrower one where programs or tests need to tell two cases apart.
+    """
+
+    code: str = "error"
+
+    def __init__(self, message: object = "", *, code: str | None = None, remedy: Remedy | None = None) -> None:
+        super().__init__(message)
+        self.message = str(message)
+        self.remedy = remedy
+        if code is not None:
+            self.code = code
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        if "code" not in cls.__dict__:
+            cls.code = _snake_case(cls.__name__)
+
+    def __str__(self) -> str:
+        return worded(self, PYTHON_WORDS)
+
+    def notice(self, what: str = "") -> Notice:
+        """The error as a warning; `what` says which part of the work it ended."""
+        return Notice(self.code, f"{what}: {self.message}" if what else self.message, self.remedy)
 
 
 class InvalidInput(ThinkbackError, ValueError):
@@ -53,7 +142,7 @@ class MissingExtra(ThinkbackError, ImportError):
 
     @classmethod
     def of(cls, what: str, extra: str) -> "MissingExtra":
-        return cls(f"{what} requires an optional dependency. Install it with: pip install 'thinkback[{extra}]'")
+        return cls(f"{what} requires an optional dependency", remedy=Remedy(Action.INSTALL_EXTRA, extra))
 
 
 class StoreError(ThinkbackError):
@@ -98,6 +187,17 @@ class EmbeddingSpaceMismatch(ModelError):
 
 class RemoteError(ThinkbackError):
     """A server we called failed or answered nonsense."""
+
+
+def worded(said: ThinkbackError | Notice, words: Mapping[Action, str]) -> str:
+    """An error or a warning with its remedy in the words of one front end."""
+    remedy = said.remedy.worded(words) if said.remedy else ""
+    return f"{sentence(said.message)} {remedy}" if remedy else said.message
+
+
+def unknown_memory(id: object) -> NotFound:
+    """There is no memory with this id."""
+    return NotFound(f"there is no memory {id!r}", code="unknown_memory", remedy=Remedy(Action.LIST_MEMORIES))
 
 
 def sentence(message: object) -> str:

@@ -10,7 +10,7 @@ from types import TracebackType
 from typing import Any, Self, Unpack
 
 from thinkback.clock import Clock, Moment, system_clock, to_us, zone_of
-from thinkback.errors import EmbeddingSpaceMismatch, InvalidInput, NotFound, ThinkbackError
+from thinkback.errors import EmbeddingSpaceMismatch, InvalidInput, ThinkbackError, unknown_memory
 from thinkback.inputs import (
     Fields,
     Where,
@@ -27,7 +27,7 @@ from thinkback.lifecycle.archive import archive, restore
 from thinkback.lifecycle.audit import AuditReport, audit
 from thinkback.lifecycle.corroboration import contest
 from thinkback.lifecycle.embed import Embedding
-from thinkback.lifecycle.forget import forget
+from thinkback.lifecycle.forget import Forgotten, forget
 from thinkback.lifecycle.receipt import Receipt, forget_verified
 from thinkback.lifecycle.redact import Redacted, redact
 from thinkback.lifecycle.reflect.model import PUBLISHED, Consolidation, Reflected
@@ -38,7 +38,7 @@ from thinkback.lifecycle.remember import remember
 from thinkback.lifecycle.tidy import Tidied, tidy
 from thinkback.lifecycle.undo import Undone, undo
 from thinkback.lifecycle.update import say, stand
-from thinkback.model import REFLECTION, Edge, Filter, Record, Vector
+from thinkback.model import REFLECTION, Edge, Filter, Record, StoredEdge, StoredRecord, Vector
 from thinkback.models.chat import Chat
 from thinkback.models.embedders.base import validate_vectors
 from thinkback.models.rerankers.base import Reranker
@@ -51,9 +51,10 @@ from thinkback.search.recipes.model import Recipe
 from thinkback.search.recipes.toml import resolve
 from thinkback.search.signals.reflection import Reflection
 from thinkback.search.trace import Recall
-from thinkback.stores.base import STANDING, VERSIONED, Judgement, Problem, Store
+from thinkback.stores.base import STANDING, VERSIONED, JournalEntry, Judgement, Problem, Store, StoreState
 
 Progress = Callable[[int, int], None]
+WHOLE_JOURNAL = 10_000_000
 _FOLLOWING = ("slides", "claim", "claimed_at")  # from the expiry and the confidence
 CHANGEABLE = tuple(name for name in (*VERSIONED, *STANDING) if name not in _FOLLOWING)
 
@@ -127,7 +128,7 @@ class Memory:
             self._warn(f"stored without vectors, found by keyword: {switched}")
             records = remember(self.store, drafts, None, self.clock())
         self._flush_if_possible()
-        return records
+        return [Record.of(record) for record in records]
 
     def update(self, id: str, /, **changes: Any) -> Record:
         """Changes a memory; the older version stays for `known_at`. Standing (tier, priority, importance, …) changes in place."""
@@ -141,7 +142,7 @@ class Memory:
         if failure is not None:
             self._warn(f"the new text is stored without a vector, found by keyword: {failure}")
         with self.store.transaction():
-            record = self.get(id)
+            record = self._stored(id)
             if standing:
                 stand(self.store, record, standing, self.clock())
             if space is not None and self.store.embedding_space() not in (None, space):
@@ -151,9 +152,13 @@ class Memory:
                 say(self.store, record, versioned, self.clock(), vector, space)
         return self.get(id)
 
-    def forget(self, *ids: str) -> list[str]:
-        """Removes memories for good, with everything derived from them; returns the ids that existed."""
-        return list(forget(self.store, ids_given("forget", ids), self.clock()).ids)
+    def forget(self, *ids: str, scrub: bool = False) -> Forgotten:
+        """Removes memories for good, with everything derived from them.
+
+        The result has the ids that existed and warns while the files may still hold something of them; `scrub` clears large
+        files at once, which otherwise happens with a later write or on closing.
+        """
+        return forget(self.store, ids_given("forget", ids), self.clock(), scrub=scrub)
 
     def forget_verified(self, *ids: str) -> Receipt:
         """The same, then proves it: every leg and index is asked, the live files are read, and a receipt is returned."""
@@ -161,7 +166,7 @@ class Memory:
 
     def contest(self, new_id: str, old_id: str, close: bool = False) -> Edge:
         """Marks that a newer memory contradicts an older one; both stand, unless `close` ends the older one's validity."""
-        return contest(self.store, new_id, old_id, self.clock(), close)
+        return Edge.of(contest(self.store, new_id, old_id, self.clock(), close))
 
     def link(
         self,
@@ -174,7 +179,7 @@ class Memory:
     ) -> Edge:
         """Links two memories; linking again with the same kind replaces the weight."""
         self._present(from_id, to_id)
-        edge = Edge(
+        edge = StoredEdge(
             from_id=from_id,
             to_id=to_id,
             kind=kind,
@@ -184,7 +189,7 @@ class Memory:
             created_at=self.clock(),
         )
         self.store.link([edge], self.clock())
-        return edge
+        return Edge.of(edge)
 
     def unlink(self, from_id: str, to_id: str, kind: str | None = None) -> int:
         """Removes the links from one memory to another; returns how many there were."""
@@ -217,7 +222,7 @@ class Memory:
         given = {name: value for name, value in given.items() if value is not None}
         found = search(text, self._filter(moment, where), chosen, self._engine(now), given)
         if counted and self.count_accesses:
-            self._recalls.count(hit.record for hit in found)
+            self._recalls.count(hit.stored for hit in found)
         return found
 
     def gather(
@@ -240,14 +245,16 @@ class Memory:
 
     def get(self, id: str, known_at: Moment | None = None) -> Record:
         """One memory as it stands, or as the store knew it."""
-        found = self.store.get([id], None if known_at is None else to_us(known_at))
-        if id not in found:
-            raise NotFound(f"there is no memory {id!r}; `thinkback list` shows the ids")
-        return found[id]
+        return Record.of(self._stored(id, known_at))
+
+    def get_many(self, ids: Iterable[str], known_at: Moment | None = None) -> dict[str, Record]:
+        """Memories by id; an unknown id is absent."""
+        found = self.store.get(ids_given("get_many", tuple(ids)), None if known_at is None else to_us(known_at))
+        return {id: Record.of(record) for id, record in found.items()}
 
     def list(self, *, limit: int = 100, after: str | None = None, **where: Unpack[Where]) -> list[Record]:
         """Memories newest first; `after` continues behind the last id of the page before."""
-        return self.store.list(self._filter(self.clock(), where), limit, after)
+        return [Record.of(record) for record in self.store.list(self._filter(self.clock(), where), limit, after)]
 
     def count(self, **where: Unpack[Where]) -> int:
         """How many memories pass a filter."""
@@ -256,12 +263,25 @@ class Memory:
     def history(self, id: str) -> Sequence[Record]:
         """Every version of a memory, oldest first."""
         self._present(id)
-        return self.store.history(id)
+        return [Record.of(version) for version in self.store.history(id)]
 
     def neighbours(self, id: str, limit: int = 10) -> Sequence[Edge]:
         """A memory's strongest links in both directions, its neighbours in the thread among them."""
         self._present(id)
-        return self.store.edges([id], self._filter(self.clock(), {}), limit).get(id, [])
+        return self.links([id], limit).get(id, [])
+
+    def links(self, ids: Iterable[str], limit_each: int = 10) -> dict[str, Sequence[Edge]]:
+        """The strongest links of several memories, in one query; memories without any are absent."""
+        found = self.store.edges(tuple(ids), self._filter(self.clock(), {}), limit_each)
+        return {id: [Edge.of(edge) for edge in edges] for id, edges in found.items()}
+
+    def tags(self) -> Mapping[str, int]:
+        """Every tag with the number of memories that carry it."""
+        return self.store.tags()
+
+    def state(self) -> StoreState:
+        """Which store this is, and how often it was written."""
+        return self.store.state()
 
     def stats(self) -> Mapping[str, Any]:
         """Counts and sizes."""
@@ -279,6 +299,14 @@ class Memory:
         judgement = Judgement(query, id, grade, self.clock())
         self.store.judge([judgement])
         return judgement
+
+    def judgements(self) -> Sequence[Judgement]:
+        """Every judgement, oldest first."""
+        return self.store.judgements()
+
+    def unjudge(self, query: str, id: str) -> bool:
+        """Takes a judgement back; returns whether there was one."""
+        return self.store.unjudge(query, id)
 
     # -- upkeep --------------------------------------------------------------------------------------------------------------------
 
@@ -311,6 +339,10 @@ class Memory:
         """Takes back a batch of the journal; if none is named, the last one of which anything can be undone."""
         return undo(self.store, batch, self.clock())
 
+    def journal(self, batch: str | None = None, limit: int | None = None) -> Sequence[JournalEntry]:
+        """What tidying, reflecting and auditing did, newest first; of one batch if it is named."""
+        return self.store.journal(batch, WHOLE_JOURNAL if limit is None else limit)
+
     def archive(self, *ids: str) -> Sequence[str]:
         """Hides memories from every search; `everything=True` still finds them."""
         return archive(self.store, ids_given("archive", ids), self.clock())
@@ -328,7 +360,7 @@ class Memory:
         """Takes likely secrets out of these memories, or of all, in every version and index."""
         done = redact(self.store, ids_given("redact", ids) or None, self.clock(), self._embedding.fill)
         for warning in done.warnings:
-            self._warn(warning)
+            self._warn(str(warning))
         return done
 
     def check(self) -> Sequence[Problem]:
@@ -397,7 +429,13 @@ class Memory:
         found = self.store.get(ids)
         for id in ids:
             if id not in found:
-                raise NotFound(f"there is no memory {id!r}; `thinkback list` shows the ids")
+                raise unknown_memory(id)
+
+    def _stored(self, id: str, known_at: Moment | None = None) -> StoredRecord:
+        found = self.store.get([id], None if known_at is None else to_us(known_at))
+        if id not in found:
+            raise unknown_memory(id)
+        return found[id]
 
     def _warn(self, message: str) -> None:
         warnings.warn(message, ThinkbackWarning, stacklevel=3)

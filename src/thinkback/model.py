@@ -1,30 +1,39 @@
 """The values that travel through Thinkback: frozen, slotted, compared by content.
 
-Times are integer microseconds since the epoch (UTC). Scores are higher-is-better everywhere.
+`StoredRecord` and `StoredEdge` are what stores keep: their times are integer microseconds since the epoch (UTC). `Record` and
+`Edge` are the same at the front door, with aware datetimes. Scores are higher-is-better everywhere.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from datetime import datetime
+from typing import Any, Literal, Self, TypeVar, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
-from thinkback.clock import iso
+from thinkback.clock import from_us, iso
 
-KINDS = ("observation", "fact", "event", "preference", "task", "work", "context", "note", "procedure", "reflection")
-REFLECTION = KINDS[-1]  # a memory that a consolidation made of others
-TIERS = ("procedural", "semantic", "episodic", "working", "unknown")
-PRIORITIES = ("P1", "P2", "P3", "P4")
+Kind = Literal[
+    "observation", "fact", "event", "preference", "task", "work", "context", "note", "procedure", "reflection"
+]
+Tier = Literal["procedural", "semantic", "episodic", "working", "unknown"]
+Priority = Literal["P1", "P2", "P3", "P4"]
+
+KINDS: tuple[Kind, ...] = get_args(Kind)
+TIERS: tuple[Tier, ...] = get_args(Tier)
+PRIORITIES: tuple[Priority, ...] = get_args(Priority)
+REFLECTION: Kind = "reflection"  # a memory that a consolidation made of others
 SEQUENCE = "next"  # the kind of the edge between two memories that follow each other in a thread
 
+T = TypeVar("T")
 Vector = NDArray[np.float32]
 Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Record:
-    """One memory as the store keeps it."""
+class StoredRecord:
+    """One version of a memory as the store keeps it."""
 
     id: str
     text: str
@@ -97,7 +106,7 @@ class Draft:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Edge:
+class StoredEdge:
     """A directed link between two memories; thread order appears as edges of kind `next`."""
 
     from_id: str
@@ -111,6 +120,87 @@ class Edge:
     def other(self, id: str) -> str:
         """The end that is not `id`."""
         return self.to_id if id == self.from_id else self.from_id
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Record:
+    """One memory as callers see it; times are aware datetimes in UTC."""
+
+    id: str
+    text: str
+    essence: str | None
+    kind: Kind
+    tier: Tier
+    priority: Priority
+    importance: float | None
+    confidence: float | None
+    claim: float | None
+    claimed_at: datetime | None
+    tags: tuple[str, ...]
+    metadata: Mapping[str, Any]
+    thread: str | None
+    position: int | None
+    created_at: datetime
+    updated_at: datetime
+    recorded_at: datetime
+    retired_at: datetime | None
+    valid_from: datetime | None
+    valid_to: datetime | None
+    expires_at: datetime | None
+    archived_at: datetime | None
+    cycle: int | None
+    access_count: int
+    last_access: datetime | None
+    source: str | None
+    trust: float
+    embedded: bool
+
+    @classmethod
+    def of(cls, stored: StoredRecord) -> Self:
+        """The record of a stored version."""
+        return _with_datetimes(cls, stored)
+
+    @property
+    def date(self) -> datetime:
+        """When it happened: `valid_from`, else `created_at`."""
+        return self.created_at if self.valid_from is None else self.valid_from
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Edge:
+    """A directed link between two memories as callers see it; thread order appears as edges of kind `next`."""
+
+    from_id: str
+    to_id: str
+    kind: str
+    weight: float
+    valid_from: datetime | None
+    valid_to: datetime | None
+    created_at: datetime
+
+    @classmethod
+    def of(cls, stored: StoredEdge) -> Self:
+        """The edge of a stored one."""
+        return _with_datetimes(cls, stored)
+
+    def other(self, id: str) -> str:
+        """The end that is not `id`."""
+        return self.to_id if id == self.from_id else self.from_id
+
+
+TIMES = frozenset(name for name in StoredRecord.__slots__ if name.endswith("_at")) | {
+    "valid_from",
+    "valid_to",
+    "last_access",
+}
+
+
+def _with_datetimes(cls: type[T], stored: object) -> T:
+    values = {name: getattr(stored, name) for name in cls.__slots__}  # type: ignore[attr-defined]
+    for name in TIMES.intersection(values):
+        if values[name] is not None:
+            values[name] = from_us(values[name])
+    return cls(**values)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -143,11 +233,11 @@ class Filter:
         wanted = frozenset(ids)
         return replace(self, ids=wanted if self.ids is None else self.ids & wanted)
 
-    def rejects(self, record: Record) -> str | None:
+    def rejects(self, record: StoredRecord) -> str | None:
         """Why this filter hides a record, or None; the same law every store applies in its own language."""
         return next(self._reasons(record), None)
 
-    def _reasons(self, record: Record) -> Iterator[str]:
+    def _reasons(self, record: StoredRecord) -> Iterator[str]:
         if self.ids is not None and record.id not in self.ids:
             yield "not among the ids asked for"
         yield from self._reasons_of_time(record)
@@ -170,7 +260,7 @@ class Filter:
             if not _same_json(record.metadata.get(key), value):
                 yield f"has metadata {key}={record.metadata.get(key)!r}"
 
-    def _reasons_of_time(self, record: Record) -> Iterator[str]:
+    def _reasons_of_time(self, record: StoredRecord) -> Iterator[str]:
         if self.known_at is None and record.retired_at is not None:
             yield "was replaced by an update"
         if self.known_at is not None and not _spans(self.known_at, record.recorded_at, record.retired_at):
@@ -184,7 +274,7 @@ class Filter:
         if not self.everything:
             yield from self._reasons_to_hide(record)
 
-    def _reasons_to_hide(self, record: Record) -> Iterator[str]:
+    def _reasons_to_hide(self, record: StoredRecord) -> Iterator[str]:
         if self.as_of is None and record.valid_to is not None and record.valid_to <= self.now:
             yield f"stopped being true at {iso(record.valid_to)}"
         if record.expires_at is not None and record.expires_at <= self.now:
@@ -302,18 +392,23 @@ class Hit:
 
     rank: int
     score: float
-    record: Record
+    stored: StoredRecord = field(repr=False)
     placings: tuple[Placing, ...]
     contributions: tuple[Contribution, ...]
     members: tuple[str, ...] = ()  # of a reflection: the memories it was made from
 
     @property
     def id(self) -> str:
-        return self.record.id
+        return self.stored.id
 
     @property
     def text(self) -> str:
-        return self.record.text
+        return self.stored.text
+
+    @property
+    def record(self) -> Record:
+        """The memory, with its times as datetimes."""
+        return Record.of(self.stored)
 
     def why(self) -> str:
         """What each leg and signal added, one a line, and their sum."""

@@ -6,7 +6,7 @@ from random import Random
 from thinkback.clock import DAY, to_us
 from thinkback.evaluate.datasets import Question
 from thinkback.evaluate.replay import Case
-from thinkback.model import SEQUENCE, Edge, Filter, Record, Run, Scored
+from thinkback.model import SEQUENCE, Filter, Run, Scored, StoredEdge, StoredRecord
 from thinkback.search.query.parse import Parsing, parse
 from thinkback.search.query.tags import Vocabulary
 from thinkback.search.ranking import Gathered
@@ -23,7 +23,7 @@ def run(leg, scores, filled=None):
 
 
 def record(name, rng, *, text=None, thread="t", position=0):
-    return Record(
+    return StoredRecord(
         id=name,
         text=text or f"{rng.choice(['Ada', 'Ben'])}: {name} {rng.choice(WORDS)}{rng.choice(['', '?'])}",
         tier=rng.choice(["semantic", "episodic"]),
@@ -58,7 +58,7 @@ def messy_case(number, rng):
     edges = {}
     if rng.random() < 0.8:
         for a, b in pairwise(ids):
-            edge = Edge(from_id=a, to_id=b, kind=rng.choice([SEQUENCE, "related"]), weight=rng.choice([1.0, 0.5]))
+            edge = StoredEdge(from_id=a, to_id=b, kind=rng.choice([SEQUENCE, "related"]), weight=rng.choice([1.0, 0.5]))
             edges.setdefault(a, []).append(edge)
             edges.setdefault(b, []).append(edge)
         edges = {name: tuple(its) for name, its in edges.items() if name in kept}
@@ -90,7 +90,7 @@ def weighted_cases(n, share, *, seed=0, candidates=30, noise=False):
             scores[low], scores[high] = 0.0, 1.0
         best = max(ids, key=lambda i: share * keyword[i] + (1 - share) * vector[i])
         gold = rng.choice(ids) if noise else best
-        records = {i: Record(id=i, text=f"text {i}", created_at=NOW, updated_at=NOW) for i in ids}
+        records = {i: StoredRecord(id=i, text=f"text {i}", created_at=NOW, updated_at=NOW) for i in ids}
         query = parse("a question", Filter(now=NOW), Parsing())
         runs = (run("keyword", keyword), run("vector", vector))
         cases.append(

@@ -9,7 +9,7 @@ from lifecycle_fixtures import living
 from thinkback.clock import DAY, HOUR, WEEK
 from thinkback.errors import NotFound
 from thinkback.memory import Memory
-from thinkback.model import Draft, Record
+from thinkback.model import Draft, StoredRecord
 from thinkback.stores.sqlite import SqliteStore
 
 
@@ -258,7 +258,7 @@ def test_a_memory_forgotten_while_a_large_store_is_read_does_not_stop_it(
         clock.advance(2 * WEEK)
         listed = memory.store.list
 
-        def then_forgotten(*args: Any) -> list[Record]:
+        def then_forgotten(*args: Any) -> list[StoredRecord]:
             page = listed(*args)
             if page and not memory.store.in_transaction:
                 other.forget([page[-1].id])

@@ -9,7 +9,7 @@ from thinkback.clock import DAY, HOUR
 from thinkback.errors import InvalidInput
 from thinkback.interop.jsonl import export_lines, import_lines
 from thinkback.lifecycle.tiers import risen, slid
-from thinkback.model import TIERS, Record
+from thinkback.model import TIERS, StoredRecord
 
 
 @pytest.mark.parametrize(
@@ -91,7 +91,7 @@ def test_whatever_was_recalled_in_time_is_there_for_every_look_that_follows() ->
 
 
 def test_the_moment_of_the_recall_counts_not_that_of_its_writing() -> None:
-    record = Record(id="a", text="a", tier="working", slides=True, expires_at=72 * HOUR)
+    record = StoredRecord(id="a", text="a", tier="working", slides=True, expires_at=72 * HOUR)
     assert slid(record, 71 * HOUR) == 71 * HOUR + 72 * HOUR
     with living() as (memory, clock):
         id = memory.remember("call the plumber tomorrow", tier="working").id
@@ -184,7 +184,7 @@ def test_a_recall_does_not_slide_what_the_caller_set_even_where_it_is_what_the_t
 
 
 def test_what_has_expired_does_not_come_back_by_itself() -> None:
-    record = Record(id="a", text="a", tier="working", slides=True, expires_at=72 * HOUR)
+    record = StoredRecord(id="a", text="a", tier="working", slides=True, expires_at=72 * HOUR)
     assert slid(record, 72 * HOUR) is None
     assert slid(record, 72 * HOUR - 1) == 2 * 72 * HOUR - 1
 
@@ -227,9 +227,9 @@ def test_nobody_says_that_an_expiry_slides_but_the_tier() -> None:
 
 def test_recalls_make_a_working_memory_episodic_and_an_episodic_one_semantic() -> None:
     tiers_own = {"id": "a", "text": "a", "slides": True, "last_access": HOUR}
-    working = Record(**tiers_own, tier="working", access_count=3, expires_at=73 * HOUR)
+    working = StoredRecord(**tiers_own, tier="working", access_count=3, expires_at=73 * HOUR)
     assert risen(working, 2 * HOUR) == {"tier": "episodic", "expires_at": HOUR + 30 * DAY, "slides": True}
-    episodic = Record(**tiers_own, tier="episodic", access_count=10, expires_at=HOUR + 30 * DAY)
+    episodic = StoredRecord(**tiers_own, tier="episodic", access_count=10, expires_at=HOUR + 30 * DAY)
     assert risen(episodic, 2 * HOUR) == {"tier": "semantic", "expires_at": None, "slides": False}
 
 
@@ -257,6 +257,6 @@ def test_a_rise_is_undone_with_the_expiry_it_changed() -> None:
 
 
 def test_too_few_recalls_change_nothing() -> None:
-    assert risen(Record(id="a", text="a", tier="working", access_count=2), 0) is None
-    assert risen(Record(id="a", text="a", tier="episodic", access_count=9), 0) is None
-    assert risen(Record(id="a", text="a", tier="semantic", access_count=1000), 0) is None
+    assert risen(StoredRecord(id="a", text="a", tier="working", access_count=2), 0) is None
+    assert risen(StoredRecord(id="a", text="a", tier="episodic", access_count=9), 0) is None
+    assert risen(StoredRecord(id="a", text="a", tier="semantic", access_count=1000), 0) is None

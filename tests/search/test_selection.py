@@ -7,12 +7,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from thinkback.model import Record
+from thinkback.model import StoredRecord
 from thinkback.search.selection import Ranked, Selection, diversify, select, tokens
 
 
 def candidates(*texts: str, **fields: Any) -> list[Ranked]:
-    return [Ranked(Record(id=f"m{n}", text=text, **fields), 1.0 - n / 10, n + 1, n) for n, text in enumerate(texts)]
+    return [
+        Ranked(StoredRecord(id=f"m{n}", text=text, **fields), 1.0 - n / 10, n + 1, n) for n, text in enumerate(texts)
+    ]
 
 
 def kept(ranked: list[Ranked], **selection: Any) -> list[str]:
@@ -35,7 +37,7 @@ def test_a_limit_of_zero_or_less_is_no_cap() -> None:
 def test_reflections_fill_at_most_thirty_percent() -> None:
     ranked = [
         *candidates(*"abcde", kind="reflection"),
-        *(Ranked(Record(id=f"o{n}", text=f"o{n}"), 0.1, 6 + n, 5 + n) for n in range(9)),
+        *(Ranked(StoredRecord(id=f"o{n}", text=f"o{n}"), 0.1, 6 + n, 5 + n) for n in range(9)),
     ]
     chosen = kept(ranked, limit=10)
     assert [id for id in chosen if id.startswith("m")] == ["m0", "m1", "m2"]
@@ -47,7 +49,7 @@ def mixed(kinds: str) -> list[Ranked]:
     """Candidates in this order: r for a reflection, o for another memory."""
     return [
         Ranked(
-            Record(id=f"{kind}{n}", text=f"{kind}{n}", kind="reflection" if kind == "r" else "observation"),
+            StoredRecord(id=f"{kind}{n}", text=f"{kind}{n}", kind="reflection" if kind == "r" else "observation"),
             1.0,
             n + 1,
             n,
@@ -92,7 +94,7 @@ def test_the_share_holds_whatever_is_returned(kinds: str, limit: int, share: flo
 
 def test_room_that_a_reflection_gave_up_is_used() -> None:
     """A budget of 3 tokens: with the reflection (2) only one observation fits, and half would be reflections; without, three do."""
-    ranked = [Ranked(Record(id="r", text="x" * 8, kind="reflection"), 1.0, 1, 0), *mixed("ooo")]
+    ranked = [Ranked(StoredRecord(id="r", text="x" * 8, kind="reflection"), 1.0, 1, 0), *mixed("ooo")]
     chosen, _ = select(ranked, Selection(limit=10, max_tokens=3))
     assert [one.record.id for one in chosen] == ["o0", "o1", "o2"]
 

@@ -212,9 +212,9 @@ def memory(record: Record) -> MemoryShape:
         "metadata": dict(record.metadata),
         "thread": record.thread,
         "position": record.position,
-        "created_at": moment(record.created_at),
-        "updated_at": moment(record.updated_at),
-        "recorded_at": moment(record.recorded_at),
+        "created_at": iso(record.created_at),
+        "updated_at": iso(record.updated_at),
+        "recorded_at": iso(record.recorded_at),
         "retired_at": iso(record.retired_at),
         "valid_from": iso(record.valid_from),
         "valid_to": iso(record.valid_to),
@@ -238,7 +238,7 @@ def edge(link: Edge) -> EdgeShape:
         "weight": link.weight,
         "valid_from": iso(link.valid_from),
         "valid_to": iso(link.valid_to),
-        "created_at": moment(link.created_at),
+        "created_at": iso(link.created_at),
     }
 
 
@@ -260,7 +260,7 @@ def recall(found: Recall) -> RecallShape:
         "query": found.trace.query.text,
         "recipe": found.trace.recipe.name,
         "hits": [hit(one) for one in found],
-        "warnings": list(found.warnings),
+        "warnings": [str(warning) for warning in found.warnings],
     }
 
 
@@ -300,7 +300,7 @@ def judgement(judged: Judgement) -> JudgementShape:
         "query": judged.query,
         "memory_id": judged.memory_id,
         "grade": judged.grade,
-        "judged_at": moment(judged.judged_at),
+        "judged_at": iso(judged.judged_at),
     }
 
 
@@ -322,11 +322,6 @@ def recipe(chosen: Recipe) -> RecipeShape:
 def stats(counts: Mapping[str, Any]) -> dict[str, Any]:
     """Counts and sizes, with nested tuples as lists."""
     return {name: _plain(value) for name, value in counts.items()}
-
-
-def moment(us: int) -> str:
-    """A time that is always there."""
-    return str(iso(us))
 
 
 def _plain(value: Any) -> Any:

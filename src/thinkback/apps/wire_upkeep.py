@@ -6,7 +6,6 @@ from typing import Any
 
 from typing_extensions import TypedDict
 
-from thinkback.apps.wire import moment
 from thinkback.clock import iso
 from thinkback.inputs import TIMES
 from thinkback.lifecycle.audit import AuditReport, Finding
@@ -179,7 +178,7 @@ def reflected(done: Reflected) -> ReflectedShape:
         "refreshed": list(done.refreshed),
         "removed": list(done.removed),
         "refused": dict(done.refused),
-        "warnings": list(done.warnings),
+        "warnings": [str(warning) for warning in done.warnings],
         "batch": done.batch,
         "dry_run": done.dry_run,
     }
@@ -220,7 +219,7 @@ def batch(name: str, entries: Sequence[JournalEntry]) -> BatchShape:
     """A batch of the journal as JSON."""
     return {
         "batch": name,
-        "at": moment(entries[0].at),
+        "at": iso(entries[0].at),
         "actions": len(entries),
         "what": sorted({entry.action for entry in entries}),
         "undone": all(entry.undone_at is not None for entry in entries),
@@ -235,7 +234,7 @@ def entry(one: JournalEntry) -> EntryShape:
         "id": one.memory_id,
         "before": _with_times(one.before),
         "after": _with_times(one.after),
-        "at": moment(one.at),
+        "at": iso(one.at),
         "undone_at": iso(one.undone_at),
     }
 
@@ -267,11 +266,11 @@ def forgotten(done: Forgotten) -> ForgottenShape:
         "forgotten": list(done.ids),
         "reflections": list(done.reflections),
         "rebuilt": list(done.rebuilt),
-        "warnings": list(done.warnings),
+        "warnings": [str(warning) for warning in done.warnings],
     }
 
 
-def receipt(given: Receipt, named_by: Sequence[str]) -> ReceiptShape:
+def receipt(given: Receipt) -> ReceiptShape:
     """A receipt as JSON; files by their names alone."""
     return {
         "verified": given.verified,
@@ -286,13 +285,17 @@ def receipt(given: Receipt, named_by: Sequence[str]) -> ReceiptShape:
         "too_short": given.too_short,
         "log_cleared": given.log_cleared,
         "notes": list(given.notes),
-        "named_by": list(named_by),
+        "named_by": list(given.named_by),
     }
 
 
 def redacted(done: Redacted) -> RedactedShape:
     """A redaction as JSON."""
-    return {"redacted": list(done.ids), "log_cleared": done.log_cleared, "warnings": list(done.warnings)}
+    return {
+        "redacted": list(done.ids),
+        "log_cleared": done.log_cleared,
+        "warnings": [str(warning) for warning in done.warnings],
+    }
 
 
 def _finding(one: Finding) -> FindingShape:

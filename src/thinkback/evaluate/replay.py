@@ -18,7 +18,7 @@ from thinkback.errors import InvalidInput
 from thinkback.evaluate.datasets.base import Question
 from thinkback.evaluate.metrics import Metric
 from thinkback.evaluate.rank_metrics import GoldRanks
-from thinkback.model import Floats, Record, Run
+from thinkback.model import Floats, Run, StoredRecord
 from thinkback.search.fusion import Fusion
 from thinkback.search.fusion.base import lay_out
 from thinkback.search.query.parse import Query
@@ -50,7 +50,7 @@ class _Part:
     query: Query
     runs: tuple[Run, ...]
     ids: tuple[str, ...]
-    records: tuple[Record, ...]
+    records: tuple[StoredRecord, ...]
     links: Links | None
     places: NDArray[np.int64] | None
     start: int

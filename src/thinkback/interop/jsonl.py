@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import apsw
 
-from thinkback.errors import EmbeddingSpaceMismatch, InvalidInput, NotFound, sentence
+from thinkback.errors import Action, EmbeddingSpaceMismatch, InvalidInput, NotFound, Notice, Remedy, sentence
 from thinkback.input_checks import canonical_json
 from thinkback.interop.jsonl_lines import (
     Header,
@@ -27,7 +27,7 @@ from thinkback.interop.jsonl_lines import (
 from thinkback.interop.merge_versions import Verdict, content, verdict
 from thinkback.lifecycle.corroboration import DECAYED_UNTIL, reworded
 from thinkback.lifecycle.reflect.promote import RAISED
-from thinkback.model import Draft, Edge, Filter, Record
+from thinkback.model import Draft, Filter, StoredEdge, StoredRecord
 from thinkback.stores.base import EmbeddingSpace, Judgement
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ class ImportReport:
     known: int = 0
     differing: int = 0
     bad: tuple[BadLine, ...] = ()
-    warnings: tuple[str, ...] = ()
+    warnings: tuple[Notice, ...] = ()
 
     @property
     def counts(self) -> dict[str, int]:
@@ -117,7 +117,7 @@ class _Import:
         self._skip_bad = skip_bad
         self._space: EmbeddingSpace | None = None
         self._judged: dict[tuple[str, str], int] | None = None
-        self._linked: dict[tuple[str, str, str], Edge] | None = None
+        self._linked: dict[tuple[str, str, str], StoredEdge] | None = None
         self._was_empty = not self._store.list(Filter(now=self._now, everything=True), 1)
         self._restored: set[str] = set()
         self._settings: Mapping[str, str] = {}
@@ -188,9 +188,9 @@ class _Import:
             return True
         message = (
             f"vectors were left out: those of the file were made by {self._space.fingerprint}, "
-            f"the store's by {live.fingerprint}; embed anew with: thinkback embed --missing"
+            f"the store's by {live.fingerprint}"
         )
-        self._warn(message)
+        self._warn(Notice("vectors_left_out", message, Remedy(Action.EMBED_MISSING)))
         return False
 
     def finish(self) -> None:
@@ -201,20 +201,21 @@ class _Import:
                 self._store.set_setting(key, self._settings[key])
         if self._differing:
             named = ", ".join(dict.fromkeys(self._differing[:_NAMED]))
-            self._warn(
-                f"{len(self._differing)} lines say something else than the store and are not newer, as those on {named}; "
-                "what the store had was kept"
+            message = (
+                f"{len(self._differing)} lines differ from the store and are not newer, as those on {named}; "
+                "the store's versions were kept"
             )
+            self._warn(Notice("older_lines_ignored", message))
 
-    def _warn(self, message: str) -> None:
+    def _warn(self, message: Notice) -> None:
         if message not in self.report.warnings:
             self.report = replace(self.report, warnings=(*self.report.warnings, message))
 
     def _write(self, values: Sequence[Any]) -> None:
         writers: dict[type, Callable[[Any], dict[str, int]]] = {
             Draft: self._add,
-            Record: self._restore,
-            Edge: self._link,
+            StoredRecord: self._restore,
+            StoredEdge: self._link,
             Judgement: self._judge,
         }
         # A batch that fails is written again line by line, so nothing of it may stay.
@@ -251,13 +252,15 @@ class _Import:
         if last is not None and recorded < last:
             raise InvalidInput(f"the memory {draft.id!r} was recorded before an older version of it was retired")
 
-    def _restore(self, records: Sequence[Record]) -> dict[str, int]:
-        fresh: dict[str, list[Record]] = {}
+    def _restore(self, records: Sequence[StoredRecord]) -> dict[str, int]:
+        fresh: dict[str, list[StoredRecord]] = {}
         counts = self._merge(records, fresh)
         self._restored.update(fresh)
         return {**counts, "versions": self._store.restore_versions([one for its in fresh.values() for one in its])}
 
-    def _merge(self, versions: Sequence[Draft] | Sequence[Record], fresh: dict[str, list[Record]]) -> dict[str, int]:
+    def _merge(
+        self, versions: Sequence[Draft] | Sequence[StoredRecord], fresh: dict[str, list[StoredRecord]]
+    ) -> dict[str, int]:
         """Weighs each version against what the store has; those that belong among its past are gathered in `fresh`."""
         counts = {"updated": 0, "known": 0, "differing": 0}
         for version in versions:
@@ -267,7 +270,7 @@ class _Import:
             weighed = verdict(version, found)
             if weighed is Verdict.NEW and verdict(version, fresh.get(id, ())) is Verdict.DIFFERING:
                 weighed = Verdict.DIFFERING
-            if weighed is Verdict.NEW and isinstance(version, Record):
+            if weighed is Verdict.NEW and isinstance(version, StoredRecord):
                 fresh.setdefault(id, []).append(version)
             elif weighed is Verdict.NEWER:
                 self._update(version)
@@ -279,17 +282,17 @@ class _Import:
                 counts["known"] += 1
         return counts
 
-    def _update(self, version: Draft | Record) -> None:
+    def _update(self, version: Draft | StoredRecord) -> None:
         vector = version.vector if isinstance(version, Draft) else None
         space = None if vector is None else self._space
         self._store.update(str(version.id), content(version), version.recorded_at or self._now, vector, space)
         reworded(self._store, str(version.id), self._now)
 
-    def _link(self, edges: Sequence[Edge]) -> dict[str, int]:
+    def _link(self, edges: Sequence[StoredEdge]) -> dict[str, int]:
         """What the store says of a link holds."""
         if self._linked is None:
             self._linked = {_ends(edge): edge for edge in self._store.export_edges()}
-        new: dict[tuple[str, str, str], Edge] = {}
+        new: dict[tuple[str, str, str], StoredEdge] = {}
         differing = 0
         for edge in edges:
             known = self._linked.get(_ends(edge)) or new.setdefault(_ends(edge), edge)
@@ -310,11 +313,11 @@ class _Import:
         return {"judgements": len(new), "known": len(judgements) - len(new)}
 
 
-def _ends(edge: Edge) -> tuple[str, str, str]:
+def _ends(edge: StoredEdge) -> tuple[str, str, str]:
     return edge.from_id, edge.to_id, edge.kind
 
 
-def _said(edge: Edge) -> tuple[float, int | None, int | None]:
+def _said(edge: StoredEdge) -> tuple[float, int | None, int | None]:
     return edge.weight, edge.valid_from, edge.valid_to
 
 

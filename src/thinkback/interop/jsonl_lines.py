@@ -12,19 +12,21 @@ import numpy as np
 from thinkback.clock import iso, to_us
 from thinkback.errors import InvalidInput, did_you_mean
 from thinkback.input_checks import validate
-from thinkback.model import Draft, Edge, Record, Vector
+from thinkback.model import Draft, StoredEdge, StoredRecord, Vector
 from thinkback.stores.base import EmbeddingSpace, Judgement
 
 FORMAT = 1
 IMPORTED_CONFIDENCE = 0.25  # of a memory that does not bring its own
 
-_TIMES = frozenset(name for kind in (Record, Edge, Judgement) for name in kind.__slots__ if name.endswith("_at"))
+_TIMES = frozenset(
+    name for kind in (StoredRecord, StoredEdge, Judgement) for name in kind.__slots__ if name.endswith("_at")
+)
 _TIMES |= {"valid_from", "valid_to", "last_access"}
 _DERIVED = ("embedded",)
 _WHERE_TRUE = ("slides",)  # said of short-lived memories alone
 _TEXT_ELSEWHERE = ("content", "memory", "body", "message")  # what other programs' exports call it
 _KNOWN_AS_TEXT = " Did you mean 'text'?"
-_MEMORY = tuple(one.name for one in fields(Record))
+_MEMORY = tuple(one.name for one in fields(StoredRecord))
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,8 +37,8 @@ class Header:
     settings: Mapping[str, str] = field(default_factory=dict)
 
 
-Value = Header | Draft | Record | Edge | Judgement
-"""A Draft is a present memory, a Record a retired version of one."""
+Value = Header | Draft | StoredRecord | StoredEdge | Judgement
+"""A Draft is a present memory, a StoredRecord a retired version of one."""
 
 
 # -- out -------------------------------------------------------------------------------------------------------------------------
@@ -49,7 +51,7 @@ def header_line(space: EmbeddingSpace | None, settings: Mapping[str, str] | None
     return _line({**header, "settings": settings} if settings else header)
 
 
-def memory_line(record: Record, vector: Vector | None = None) -> str:
+def memory_line(record: StoredRecord, vector: Vector | None = None) -> str:
     """A version of a memory, with all its fields."""
     data = {"type": "memory", **plain(record)}
     if vector is not None:
@@ -57,7 +59,7 @@ def memory_line(record: Record, vector: Vector | None = None) -> str:
     return _line(data)
 
 
-def link_line(edge: Edge) -> str:
+def link_line(edge: StoredEdge) -> str:
     """A link between two memories."""
     return _line({"type": "link", **plain(edge)})
 
@@ -92,7 +94,7 @@ def read_line(line: str) -> Value:
     if kind == "memory":
         return _memory(data)
     if kind == "link":
-        edge: Edge = _built(Edge, data, required=("from_id", "to_id"))
+        edge: StoredEdge = _built(StoredEdge, data, required=("from_id", "to_id"))
         return edge
     if kind == "judgement":
         judgement: Judgement = _built(Judgement, data, required=("query", "memory_id", "grade", "judged_at"))
@@ -131,7 +133,7 @@ def _header(data: Mapping[str, Any]) -> Header:
     return Header(_built(EmbeddingSpace, embedding, required=("fingerprint", "dimensions")), settings)
 
 
-def _memory(data: dict[str, Any]) -> Draft | Record:
+def _memory(data: dict[str, Any]) -> Draft | StoredRecord:
     _check_names(data, (*_MEMORY, "vector"))
     given = {name: value for name, value in data.items() if value is not None and name not in _DERIVED}
     if "text" not in given:
@@ -143,7 +145,7 @@ def _memory(data: dict[str, Any]) -> Draft | Record:
     return draft if vector is None else replace(draft, vector=_vector(vector))
 
 
-def _version(draft: Draft, retired: int) -> Record:
+def _version(draft: Draft, retired: int) -> StoredRecord:
     """A retired version; it must say whose it is and when the store knew it."""
     missing = [name for name in ("id", "created_at", "updated_at", "recorded_at") if getattr(draft, name) is None]
     if missing:
@@ -151,7 +153,7 @@ def _version(draft: Draft, retired: int) -> Record:
     values = {one.name: getattr(draft, one.name) for one in fields(Draft) if one.name in _MEMORY}
     values["claim"] = draft.confidence if draft.claim is None else draft.claim
     values["claimed_at"] = draft.recorded_at if draft.claimed_at is None else draft.claimed_at
-    return Record(**values, retired_at=retired)
+    return StoredRecord(**values, retired_at=retired)
 
 
 def _vector(written: Any) -> Vector:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from enum import Enum
 from typing import Any
 
-from thinkback.model import Draft, Record
+from thinkback.model import Draft, StoredRecord
 from thinkback.stores.base import VERSIONED
 
 
@@ -20,8 +20,8 @@ class Verdict(Enum):
     DIFFERING = "it holds something else for that time"
 
 
-def verdict(version: Draft | Record, versions: Sequence[Record]) -> Verdict:
-    """Weighs a present (Draft) or a retired version (Record) against all versions of that memory in the store, oldest first."""
+def verdict(version: Draft | StoredRecord, versions: Sequence[StoredRecord]) -> Verdict:
+    """Weighs a present (Draft) or a retired version (StoredRecord) against all the store's versions of that memory, by age."""
     if any(_same(version, other) for other in versions):
         return Verdict.KNOWN
     present = next((other for other in versions if other.retired_at is None), None)
@@ -32,19 +32,19 @@ def verdict(version: Draft | Record, versions: Sequence[Record]) -> Verdict:
     return Verdict.NEW
 
 
-def content(version: Draft | Record) -> Mapping[str, Any]:
+def content(version: Draft | StoredRecord) -> Mapping[str, Any]:
     """What a version says, without its standing and its times."""
     return {name: getattr(version, name) for name in VERSIONED}
 
 
-def _same(version: Draft | Record, other: Record) -> bool:
+def _same(version: Draft | StoredRecord, other: StoredRecord) -> bool:
     said, known = dict(content(version)), dict(content(other))
     if said["position"] is None:  # it was given its place when it was written
         known["position"] = None
     return said == known and version.recorded_at in (None, other.recorded_at)
 
 
-def _overlap(one: Record, other: Record) -> bool:
+def _overlap(one: StoredRecord, other: StoredRecord) -> bool:
     """Whether there is a moment in which both were known; a version that was replaced at once was never known."""
     if other.retired_at is None:
         return one.retired_at is not None and other.recorded_at < one.retired_at and one.recorded_at < one.retired_at

@@ -10,7 +10,7 @@ from threading import Lock
 
 from thinkback.clock import SECOND, Clock
 from thinkback.lifecycle.tiers import Access, slid, touch
-from thinkback.model import Record
+from thinkback.model import StoredRecord
 from thinkback.stores.base import Store
 
 MOST_WAITING = 256  # recalls, before they are written
@@ -57,7 +57,7 @@ class Recalls:
         self._queued: Future[None] | None = None
         self._closed = False
 
-    def count(self, records: Iterable[Record]) -> None:
+    def count(self, records: Iterable[StoredRecord]) -> None:
         """Counts these memories as recalled now; a search that outlives the memory it was asked of does not count."""
         now = self._clock()
         gained = 0

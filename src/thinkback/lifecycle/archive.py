@@ -6,7 +6,7 @@ from thinkback.errors import NotFound
 from thinkback.lifecycle import journal
 from thinkback.lifecycle.journal import Action
 from thinkback.lifecycle.tiers import lifetime
-from thinkback.model import Record
+from thinkback.model import StoredRecord
 from thinkback.stores.base import Store
 
 
@@ -27,7 +27,7 @@ def restore(store: Store, ids: Sequence[str], now: int) -> list[str]:
     return [action.id for action in actions]
 
 
-def restored(record: Record, now: int) -> Action | None:
+def restored(record: StoredRecord, now: int) -> Action | None:
     """What brings a memory back into sight, or None if it is there."""
     after: dict[str, object] = {}
     if record.archived_at is not None:
@@ -38,7 +38,7 @@ def restored(record: Record, now: int) -> Action | None:
     return Action("restore", record.id, before, after, "asked for") if after else None
 
 
-def present(store: Store, ids: Sequence[str]) -> list[Record]:
+def present(store: Store, ids: Sequence[str]) -> list[StoredRecord]:
     """The memories of these ids, or NotFound."""
     found = store.get(ids)
     for id in ids:

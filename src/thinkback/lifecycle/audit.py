@@ -11,7 +11,7 @@ from thinkback.lifecycle.corroboration import CONTESTED
 from thinkback.lifecycle.reflect.observations import pages
 from thinkback.lifecycle.repetition import by_age, repetitions
 from thinkback.lifecycle.secrets.detect import Secret, json_secrets, secrets, secrets_in_name
-from thinkback.model import REFLECTION, Edge, Filter, Record, Vector
+from thinkback.model import REFLECTION, Filter, StoredEdge, StoredRecord, Vector
 from thinkback.search.pipeline import members
 from thinkback.search.selection import canonical
 from thinkback.stores.base import Store
@@ -67,7 +67,7 @@ def audit(store: Store, now: int) -> AuditReport:
     )
 
 
-def duplicates(records: Iterable[Record], vectors: Vectors) -> tuple[tuple[str, ...], ...]:
+def duplicates(records: Iterable[StoredRecord], vectors: Vectors) -> tuple[tuple[str, ...], ...]:
     """Groups of memories whose texts differ in case and white space at most, or that repeat each other, oldest first."""
     aged = sorted(records, key=by_age)
     oldest = {record.id: record.id for record in aged}
@@ -88,19 +88,19 @@ def duplicates(records: Iterable[Record], vectors: Vectors) -> tuple[tuple[str, 
     return tuple(sorted(tuple(group) for group in groups.values() if len(group) > 1))
 
 
-def _same_text(aged: Sequence[Record]) -> Iterator[tuple[str, str]]:
+def _same_text(aged: Sequence[StoredRecord]) -> Iterator[tuple[str, str]]:
     first: dict[str, str] = {}
     for record in aged:
         yield record.id, first.setdefault(canonical(record.text), record.id)
 
 
-def _repeating(aged: Sequence[Record], vectors: Vectors) -> Iterable[tuple[str, str]]:
+def _repeating(aged: Sequence[StoredRecord], vectors: Vectors) -> Iterable[tuple[str, str]]:
     """What the store takes for the same thing said again."""
     said = ((record.id, record.text, record.source) for record in aged if record.kind != REFLECTION)
     return repetitions(said, vectors).items()
 
 
-def _stale(records: Sequence[Record], edges: Sequence[Edge], now: int) -> Iterator[Finding]:
+def _stale(records: Sequence[StoredRecord], edges: Sequence[StoredEdge], now: int) -> Iterator[Finding]:
     there = {record.id for record in records}
     contested = {edge.from_id: edge.to_id for edge in edges if edge.kind == CONTESTED and edge.to_id in there}
     for record in records:
@@ -135,7 +135,7 @@ def held_secrets(store: Store) -> Iterator[Finding]:
     yield from sorted(seen, key=lambda finding: (finding.id, finding.what))
 
 
-def _secrets_by_field(record: Record) -> Iterator[tuple[str, Secret]]:
+def _secrets_by_field(record: StoredRecord) -> Iterator[tuple[str, Secret]]:
     texts = (("text", record.text), ("essence", record.essence), ("source", record.source))
     for field, text in (*texts, *(("tags", tag) for tag in record.tags)):
         yield from ((field, secret) for secret in secrets(text or ""))
@@ -143,7 +143,7 @@ def _secrets_by_field(record: Record) -> Iterator[tuple[str, Secret]]:
     yield from (("metadata", secret) for secret in json_secrets(record.metadata))
 
 
-def _orphans(records: Sequence[Record], edges: Sequence[Edge], store: Store) -> Iterator[Finding]:
+def _orphans(records: Sequence[StoredRecord], edges: Sequence[StoredEdge], store: Store) -> Iterator[Finding]:
     """What points to nothing."""
     there = {record.id for record in records}
     for edge in edges:

@@ -9,7 +9,7 @@ from thinkback.lifecycle import confidence, journal
 from thinkback.lifecycle.journal import Action
 from thinkback.lifecycle.reflect.observations import CORROBORATES
 from thinkback.lifecycle.repetition import by_age, repetitions, saying_of
-from thinkback.model import Edge, Filter, Record
+from thinkback.model import Filter, StoredEdge, StoredRecord
 from thinkback.stores.base import Store
 
 CONTESTED = "contested_by"  # the kind of the edge from an older memory to the newer one that contradicts it
@@ -26,7 +26,7 @@ def confirm(store: Store, repeats: Mapping[str, str], now: int) -> list[Action]:
     if not pairs:
         return []
     heard = moments(store, list(olds), now)
-    store.link([Edge(from_id=n, to_id=o, kind=CORROBORATES, created_at=now) for n, o in pairs.items()], now)
+    store.link([StoredEdge(from_id=n, to_id=o, kind=CORROBORATES, created_at=now) for n, o in pairs.items()], now)
     actions = [Action("corroborate", new, {}, {CORROBORATES: old}) for new, old in pairs.items()]
     counted = (settled(olds[id], [*heard[id], now], now) for id in sorted(set(pairs.values())))
     grown = [action for action in counted if action is not None]
@@ -34,7 +34,7 @@ def confirm(store: Store, repeats: Mapping[str, str], now: int) -> list[Action]:
     return [*actions, *grown]
 
 
-def settled(record: Record, heard: Sequence[int], now: int) -> Action | None:
+def settled(record: StoredRecord, heard: Sequence[int], now: int) -> Action | None:
     """What brings a memory's confidence up to date, if it is not."""
     if record.confidence is None or record.claim is None or record.claimed_at is None:
         return None
@@ -60,7 +60,7 @@ def reworded(store: Store, id: str, now: int) -> None:
     records, vectors = store.get(ends), store.vectors(ends)
     sayings = {end: saying_of(record) for end, record in records.items()}
 
-    def stands(edge: Edge) -> bool:
+    def stands(edge: StoredEdge) -> bool:
         said = sayings[edge.from_id]
         theirs = vectors.get(edge.from_id), vectors.get(edge.to_id)
         return said is not None and said.repeats(sayings[edge.to_id], *theirs)
@@ -68,7 +68,7 @@ def reworded(store: Store, id: str, now: int) -> None:
     _sever(store, [edge for edge in edges if not stands(edge)], now)
 
 
-def _sever(store: Store, edges: Sequence[Edge], now: int, going: Collection[str] = ()) -> None:
+def _sever(store: Store, edges: Sequence[StoredEdge], now: int, going: Collection[str] = ()) -> None:
     """Takes corroborations away and counts anew; those who repeated what is gone repeat the oldest among themselves."""
     orphans: dict[str, list[str]] = defaultdict(list)
     for edge in edges:
@@ -79,7 +79,7 @@ def _sever(store: Store, edges: Sequence[Edge], now: int, going: Collection[str]
     adopted: dict[str, str] = {}
     for left in orphans.values():
         adopted |= _who_repeats_whom(store, left)
-    store.link([Edge(from_id=n, to_id=o, kind=CORROBORATES, created_at=said[n]) for n, o in adopted.items()], now)
+    store.link([StoredEdge(from_id=n, to_id=o, kind=CORROBORATES, created_at=said[n]) for n, o in adopted.items()], now)
     _count_anew(store, sorted({*(edge.to_id for edge in edges), *adopted.values()} - set(going)), now)
 
 
@@ -98,7 +98,7 @@ def _count_anew(store: Store, ids: Sequence[str], now: int) -> None:
     store.amend({action.id: action.after for action in actions if action is not None}, now)
 
 
-def _heard(store: Store, ids: Sequence[str], now: int) -> list[Edge]:
+def _heard(store: Store, ids: Sequence[str], now: int) -> list[StoredEdge]:
     """All corroborations by and of these memories."""
     edges = store.edges(ids, Filter(now=now, everything=True), _ALL, kinds=(CORROBORATES,)) if ids else {}
     return list({(edge.from_id, edge.to_id): edge for its in edges.values() for edge in its}.values())
@@ -119,7 +119,7 @@ def moments(store: Store, ids: Sequence[str], now: int) -> dict[str, list[int]]:
     return found
 
 
-def contest(store: Store, new_id: str, old_id: str, now: int, close: bool = False) -> Edge:
+def contest(store: Store, new_id: str, old_id: str, now: int, close: bool = False) -> StoredEdge:
     """Marks that a newer memory contradicts an older one; both stand, unless `close` ends the older one where the newer begins."""
     if new_id == old_id:
         raise InvalidInput(f"the memory {new_id!r} cannot contradict itself; name two")
@@ -128,7 +128,7 @@ def contest(store: Store, new_id: str, old_id: str, now: int, close: bool = Fals
         for id in (new_id, old_id):
             if id not in found:
                 raise NotFound(f"there is no memory {id!r}; `thinkback list` shows the ids")
-        edge = Edge(from_id=old_id, to_id=new_id, kind=CONTESTED, created_at=now)
+        edge = StoredEdge(from_id=old_id, to_id=new_id, kind=CONTESTED, created_at=now)
         links = store.edges([old_id], Filter(now=now, everything=True), _ALL, kinds=(CONTESTED,)).get(old_id, ())
         known = any((link.from_id, link.to_id) == (old_id, new_id) for link in links)
         ending = _ending(found[new_id], found[old_id]) if close else {}
@@ -143,7 +143,7 @@ def contest(store: Store, new_id: str, old_id: str, now: int, close: bool = Fals
     return edge
 
 
-def _ending(new: Record, old: Record) -> dict[str, int]:
+def _ending(new: StoredRecord, old: StoredRecord) -> dict[str, int]:
     """The end of the older one's validity, if it does not end before."""
     if new.date < old.date:
         raise InvalidInput(

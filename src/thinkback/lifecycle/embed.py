@@ -8,7 +8,7 @@ from threading import Lock
 import numpy as np
 
 from thinkback.errors import EmbeddingSpaceMismatch, InvalidInput, ModelError, NotFound, ThinkbackError
-from thinkback.model import Draft, Record, Vector
+from thinkback.model import Draft, StoredRecord, Vector
 from thinkback.models.embedders.base import Embedder
 from thinkback.stores.base import EmbeddingSpace, Store
 
@@ -162,6 +162,6 @@ class Embedding:
         return len(late), True
 
     @staticmethod
-    def _embed(embedder: Embedder, versions: Mapping[int, Record]) -> dict[int, Vector]:
+    def _embed(embedder: Embedder, versions: Mapping[int, StoredRecord]) -> dict[int, Vector]:
         vectors = embedder.embed_passages([record.text for record in versions.values()])
         return dict(zip(versions, vectors, strict=True))

@@ -12,7 +12,7 @@ import numpy as np
 from thinkback.input_checks import canonical_json
 from thinkback.lifecycle.reflect.observations import pages
 from thinkback.lifecycle.repetition import holding
-from thinkback.model import REFLECTION, Filter, Record, Vector
+from thinkback.model import REFLECTION, Filter, StoredRecord, Vector
 from thinkback.search.pipeline import members
 from thinkback.search.query.keywords import segment
 from thinkback.stores.base import OWED, Store
@@ -49,14 +49,14 @@ class Scan:
 class Evidence:
     """What is about to be forgotten, kept only until the proof is done."""
 
-    versions: Mapping[str, Sequence[Record]]
+    versions: Mapping[str, Sequence[StoredRecord]]
     vectors: Mapping[str, Vector]
 
     @property
     def ids(self) -> frozenset[str]:
         return frozenset(self.versions)
 
-    def records(self) -> Iterator[Record]:
+    def records(self) -> Iterator[StoredRecord]:
         """Every version of every memory."""
         for versions in self.versions.values():
             yield from versions
@@ -110,7 +110,7 @@ def _names(setting: str, ids: frozenset[str]) -> bool:
     return any(isinstance(name, str) and name in ids for name in names)
 
 
-def _by_words(store: Store, record: Record, anything: Filter, ids: frozenset[str]) -> int:
+def _by_words(store: Store, record: StoredRecord, anything: Filter, ids: frozenset[str]) -> int:
     query = holding(record.text)
     now = _among(store.search_keywords(query, anything, _DEEP), ids)
     then = replace(anything, known_at=record.recorded_at)
@@ -187,7 +187,7 @@ def _parts(vector: Vector) -> Iterator[bytes]:
             yield part
 
 
-def said(record: Record) -> Iterator[str]:
+def said(record: StoredRecord) -> Iterator[str]:
     """Every text of a version that lies in the file, as it is and as it is indexed."""
     for text in (record.text, record.essence or "", " ".join(record.tags)):
         if text:

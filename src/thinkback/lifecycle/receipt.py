@@ -10,7 +10,9 @@ from typing import Any
 from thinkback.clock import iso
 from thinkback.lifecycle import proof as proofs
 from thinkback.lifecycle.forget import forget
-from thinkback.model import Filter
+from thinkback.lifecycle.reflect.observations import pages
+from thinkback.model import REFLECTION, Filter
+from thinkback.search.pipeline import members
 from thinkback.stores.base import Store
 
 _ALL = 1_000_000
@@ -36,6 +38,7 @@ class Receipt:
     log_cleared: bool
     verified: bool
     notes: tuple[str, ...] = ()
+    named_by: tuple[str, ...] = ()  # reflections written by hand that still name what was forgotten
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON carries it."""
@@ -65,7 +68,14 @@ def forget_verified(store: Store, ids: Sequence[str], now: int) -> Receipt:
         log_cleared=cleared,
         verified=bool(done.ids) and clean and cleared,
         notes=tuple(_notes(done.ids, files)),
+        named_by=tuple(_naming(store, done.ids, now)),
     )
+
+
+def _naming(store: Store, gone: Sequence[str], now: int) -> Iterator[str]:
+    for reflection in pages(store, Filter(now=now, kinds=(REFLECTION,), everything=True)):
+        if set(gone).intersection(members(reflection)):
+            yield reflection.id
 
 
 def _notes(forgotten: Sequence[str], files: Sequence[proofs.Scan]) -> Iterator[str]:

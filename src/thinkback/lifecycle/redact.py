@@ -12,14 +12,15 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from itertools import chain, count
 
-from thinkback.errors import ThinkbackError
+from thinkback.errors import Action as Remedial
+from thinkback.errors import Notice, Remedy, ThinkbackError
 from thinkback.lifecycle import journal
 from thinkback.lifecycle.audit import IN_ID, held_secrets
 from thinkback.lifecycle.journal import Action
 from thinkback.lifecycle.reflect.promote import RAISED
 from thinkback.lifecycle.reflect.rebuild import derived_from, rebuild
 from thinkback.lifecycle.secrets.detect import redacted, redacted_json, secrets_in_name
-from thinkback.model import Draft, Edge, Record
+from thinkback.model import Draft, StoredEdge, StoredRecord
 from thinkback.search.pipeline import members
 from thinkback.stores.base import EmbeddingSpace, JournalEntry, Judgement, Store
 
@@ -35,7 +36,7 @@ class Redacted:
 
     ids: tuple[str, ...]
     log_cleared: bool = True
-    warnings: tuple[str, ...] = ()
+    warnings: tuple[Notice, ...] = ()
 
 
 def redact(store: Store, ids: Sequence[str] | None, now: int, fill: Fill) -> Redacted:
@@ -57,8 +58,8 @@ def redact(store: Store, ids: Sequence[str] | None, now: int, fill: Fill) -> Red
 
 @dataclass(frozen=True, slots=True)
 class _Work:
-    versions: Mapping[str, Sequence[Record]]  # of the memories that hold a secret, as they are
-    clean: Mapping[str, Sequence[Record]]  # and as they should be
+    versions: Mapping[str, Sequence[StoredRecord]]  # of the memories that hold a secret, as they are
+    clean: Mapping[str, Sequence[StoredRecord]]  # and as they should be
     judged: Sequence[Judgement]
     kinds: Mapping[str, str]  # of links, with the new names
     space: EmbeddingSpace | None  # of the vectors that are kept
@@ -116,12 +117,13 @@ def _renamed(names: Iterable[str], taken: Iterable[str]) -> dict[str, str]:
     return new
 
 
-def _of_ids(store: Store, ids: Sequence[str] | None) -> tuple[str, ...]:
-    """What is said of ids that hold a secret."""
+def _of_ids(store: Store, ids: Sequence[str] | None) -> tuple[Notice, ...]:
+    """A warning about ids that hold a likely secret; ids are never changed."""
     named = ids if ids is not None else dict.fromkeys(record.id for record in store.export_records())
     held = [secret for id in named for secret in secrets_in_name(id)]
     hints = ", ".join(secret.hint for secret in held[:_MOST_NAMED]) + (" …" if len(held) > _MOST_NAMED else "")
-    return (f"likely secrets in ids were left ({hints}): {IN_ID}; `thinkback audit` lists them",) if held else ()
+    left = f"likely secrets in ids were left ({hints}): {IN_ID}"
+    return (Notice("secrets_in_ids", left, Remedy(Remedial.AUDIT)),) if held else ()
 
 
 def _rewrite(store: Store, work: _Work, drafts: Sequence[Draft], space: EmbeddingSpace | None, now: int) -> int:
@@ -152,28 +154,28 @@ def _tell_again(store: Store, told: Sequence[JournalEntry]) -> None:
     store.log([e for e in taken if redacted_json([e.before, e.after]) == [e.before, e.after]])
 
 
-def _warnings(work: _Work, drafts: Sequence[Draft], lost: int, failure: ThinkbackError | None) -> tuple[str, ...]:
-    """What is gone with the vectors that could not be made anew; a memory that had none has lost nothing."""
+def _warnings(work: _Work, drafts: Sequence[Draft], lost: int, failure: ThinkbackError | None) -> tuple[Notice, ...]:
+    """Report vectors that could not be made again; a memory that had none has lost nothing."""
     bare = {draft.id for draft in drafts if draft.vector is None}
     unembedded = [id for id, versions in work.versions.items() if versions[-1].embedded and id in bare]
     if not unembedded:
         return ()
     which = ", ".join(unembedded[:_MOST_NAMED]) + (" …" if len(unembedded) > _MOST_NAMED else "")
-    why = failure or "this memory was opened without an embedder"
-    told = [
-        f"redacted, but stored without vectors ({which}), found by keyword: {why}. Later: thinkback embed --missing"
-    ]
+    why = failure.message if failure else "this memory was opened without an embedder"
+    bare_now = f"redacted, but stored without vectors ({which}), found by keyword: {why}"
+    told = [Notice("redacted_without_vectors", bare_now, Remedy(Remedial.EMBED_MISSING))]
     if lost:
-        told.append(f"reflections gone with those vectors: {lost}. After that: thinkback reflect")
+        gone = f"reflections removed with those vectors: {lost}"
+        told.append(Notice("reflections_removed", gone, Remedy(Remedial.REFLECT)))
     return tuple(told)
 
 
-def _renamed_thread(record: Record, threads: Mapping[str, str]) -> Record:
+def _renamed_thread(record: StoredRecord, threads: Mapping[str, str]) -> StoredRecord:
     new = threads.get(record.thread or "")
     return record if new is None else replace(record, thread=new)
 
 
-def _clean(record: Record) -> Record:
+def _clean(record: StoredRecord) -> StoredRecord:
     return replace(
         record,
         text=redacted(record.text),
@@ -194,7 +196,7 @@ def _drafts(store: Store, work: _Work) -> list[Draft]:
     ]
 
 
-def _edges(store: Store, ids: Sequence[str]) -> list[Edge]:
+def _edges(store: Store, ids: Sequence[str]) -> list[StoredEdge]:
     """Every link of these memories, closed and future ones too."""
     mine = set(ids)
     return [edge for edge in store.export_edges() if edge.from_id in mine or edge.to_id in mine]

@@ -6,11 +6,11 @@ from thinkback.lifecycle import journal
 from thinkback.lifecycle.corroboration import MOST_AT_ONCE, confirm
 from thinkback.lifecycle.repetition import repeated, repetitions
 from thinkback.lifecycle.tiers import with_expiry
-from thinkback.model import REFLECTION, Draft, Record
+from thinkback.model import REFLECTION, Draft, StoredRecord
 from thinkback.stores.base import EmbeddingSpace, Store
 
 
-def remember(store: Store, drafts: Sequence[Draft], space: EmbeddingSpace | None, now: int) -> list[Record]:
+def remember(store: Store, drafts: Sequence[Draft], space: EmbeddingSpace | None, now: int) -> list[StoredRecord]:
     """Stores drafts in one transaction; in a batch of more than 32, repetitions wait for `tidy`, so that bulk stays fast."""
     dated = [with_expiry(draft, now) for draft in drafts]
     if len(dated) > MOST_AT_ONCE:
@@ -26,7 +26,7 @@ def remember(store: Store, drafts: Sequence[Draft], space: EmbeddingSpace | None
     return records
 
 
-def _within(records: Sequence[Record], drafts: Sequence[Draft]) -> dict[str, str]:
+def _within(records: Sequence[StoredRecord], drafts: Sequence[Draft]) -> dict[str, str]:
     """Memories that repeat an earlier one of the same batch."""
     vectors = {r.id: draft.vector for r, draft in zip(records, drafts, strict=True) if draft.vector is not None}
     return repetitions(((r.id, r.text, r.source) for r in records if r.kind != REFLECTION), lambda ids: vectors)

@@ -14,7 +14,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from thinkback.model import REFLECTION, Draft, Filter, Record, Vector
+from thinkback.model import REFLECTION, Draft, Filter, StoredRecord, Vector
 from thinkback.search.query.keywords import KeywordQuery, parse_keywords, segment
 from thinkback.stores.base import Store
 
@@ -111,7 +111,7 @@ def _gist(words: Sequence[str]) -> str:
     return _OPENING.sub("", gist, count=1) if _OPENING.match(gist) else gist
 
 
-def by_age(record: Record) -> tuple[int, int, str]:
+def by_age(record: StoredRecord) -> tuple[int, int, str]:
     """Sorts the one that all others repeat to the front."""
     return record.recorded_at, record.created_at, record.id
 
@@ -133,7 +133,7 @@ def repeated(store: Store, drafts: Sequence[Draft], now: int) -> dict[int, str]:
     return found
 
 
-def saying_of(record: Record) -> Saying | None:
+def saying_of(record: StoredRecord) -> Saying | None:
     """What a memory says."""
     return Saying.of(record.text, record.source)
 

@@ -14,7 +14,7 @@ from thinkback.lifecycle.reflect.observations import CORROBORATES, pages
 from thinkback.lifecycle.reflect.promote import RAISED, TOP, raised, standing
 from thinkback.lifecycle.repetition import Saying, by_age, repetitions
 from thinkback.lifecycle.tiers import risen
-from thinkback.model import REFLECTION, Edge, Filter, Record
+from thinkback.model import REFLECTION, Filter, StoredEdge, StoredRecord
 from thinkback.stores.base import Store
 
 DEMOTE_BELOW = 0.5  # well under the .7 that promotes, so that nothing swings to and fro
@@ -83,7 +83,7 @@ class _Plan:
         if action.action not in _NOT_STANDING:
             self._records[action.id] = replace(self._records[action.id], **action.after)
 
-    def _alive(self) -> list[Record]:
+    def _alive(self) -> list[StoredRecord]:
         """Records in order of id, without those that are archived."""
         return [r for _, r in sorted(self._records.items()) if r.archived_at is None]
 
@@ -97,7 +97,7 @@ class _Plan:
         """Repetitions that nobody linked when they were written, as in an import."""
         present = Filter(now=self.now)
         said = sorted((record for record in self._alive() if present.rejects(record) is None), key=by_age)
-        again: dict[str, list[Record]] = defaultdict(list)
+        again: dict[str, list[StoredRecord]] = defaultdict(list)
         spoken = ((record.id, record.text, record.source) for record in said)
         for id, older in repetitions(spoken, self._vectors, self._says).items():
             if id not in self._repeating:
@@ -136,7 +136,7 @@ def _link(store: Store, actions: list[Action], now: int, batch: str) -> None:
     said = [action for action in actions if action.action == "corroborate"]
     there = store.get([action.id for action in said])
     edges = [
-        Edge(from_id=a.id, to_id=a.after[CORROBORATES], kind=CORROBORATES, created_at=there[a.id].recorded_at)
+        StoredEdge(from_id=a.id, to_id=a.after[CORROBORATES], kind=CORROBORATES, created_at=there[a.id].recorded_at)
         for a in said
     ]
     if edges:

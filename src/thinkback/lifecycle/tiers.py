@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from thinkback.clock import DAY, HOUR
-from thinkback.model import Draft, Record
+from thinkback.model import Draft, StoredRecord
 from thinkback.stores.base import Store
 
 TIME_TO_LIVE = {"working": 72 * HOUR, "episodic": 30 * DAY}
@@ -47,7 +47,7 @@ def with_expiry(draft: Draft, now: int) -> Draft:
     return replace(draft, **lifetime(draft.tier, now)) if short_lived and draft.expires_at is None else draft
 
 
-def with_lifetime(record: Record, changes: Mapping[str, Any], now: int) -> Mapping[str, Any]:
+def with_lifetime(record: StoredRecord, changes: Mapping[str, Any], now: int) -> Mapping[str, Any]:
     """A caller's changes, and what follows: an expiry that is given is the caller's, a new tier brings its time to live."""
     if "expires_at" in changes:
         return {**changes, "slides": False}
@@ -58,7 +58,7 @@ def with_lifetime(record: Record, changes: Mapping[str, Any], now: int) -> Mappi
     return {**changes, **lifetime(tier, now)}
 
 
-def slid(record: Record, moment: int) -> int | None:
+def slid(record: StoredRecord, moment: int) -> int | None:
     """When a memory expires after being recalled at this moment, or None if nothing changes."""
     life = TIME_TO_LIVE.get(record.tier)
     if life is None or not record.slides or record.expires_at is None or record.expires_at <= moment:
@@ -81,7 +81,7 @@ def touch(store: Store, accesses: Mapping[str, Access], now: int) -> None:
             store.amend(later, now)
 
 
-def risen(record: Record, now: int) -> dict[str, Any] | None:
+def risen(record: StoredRecord, now: int) -> dict[str, Any] | None:
     """The tier a memory has earned by its recalls, with that tier's time to live if it lives by its tier; or None."""
     tier = record.tier
     while (rise := RISES.get(tier)) is not None and record.access_count >= rise.recalls:

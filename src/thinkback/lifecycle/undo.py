@@ -10,7 +10,7 @@ from thinkback.lifecycle.reflect.observations import CORROBORATES
 from thinkback.lifecycle.reflect.promote import RAISED, raised
 from thinkback.lifecycle.reflect.rebuild import rebuild
 from thinkback.lifecycle.reflect.themes import as_written
-from thinkback.model import Record
+from thinkback.model import StoredRecord
 from thinkback.stores.base import STANDING, JournalEntry, Store
 
 _ALL = 10_000_000
@@ -101,7 +101,7 @@ def _undo(store: Store, entry: JournalEntry, now: int) -> str | None:
     return reason
 
 
-def _changed_since(record: Record | None, after: Mapping[str, object]) -> str | None:
+def _changed_since(record: StoredRecord | None, after: Mapping[str, object]) -> str | None:
     if record is None:
         return "was forgotten"
     other = [name for name, value in after.items() if getattr(record, name) != value]

@@ -7,11 +7,11 @@ from typing import Any
 from thinkback.lifecycle.corroboration import reworded
 from thinkback.lifecycle.reflect.promote import RAISED, raised
 from thinkback.lifecycle.tiers import with_lifetime
-from thinkback.model import Record, Vector
+from thinkback.model import StoredRecord, Vector
 from thinkback.stores.base import EmbeddingSpace, Store
 
 
-def stand(store: Store, record: Record, changes: Mapping[str, Any], now: int) -> None:
+def stand(store: Store, record: StoredRecord, changes: Mapping[str, Any], now: int) -> None:
     """Changes standing: from now on confidence is counted from what the caller claims, and a priority is the caller's own."""
     after = dict(with_lifetime(record, changes, now))
     if "confidence" in changes:
@@ -24,7 +24,7 @@ def stand(store: Store, record: Record, changes: Mapping[str, Any], now: int) ->
 
 def say(
     store: Store,
-    record: Record,
+    record: StoredRecord,
     changes: Mapping[str, Any],
     now: int,
     vector: Vector | None = None,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from thinkback.errors import ModelError, ThinkbackError
-from thinkback.model import REFLECTION, Column, Filter, Record
+from thinkback.model import REFLECTION, Column, Filter, StoredRecord
 from thinkback.models.rerankers.base import Reranker
 from thinkback.search.query.parse import Query
 from thinkback.search.ranking import Ordered, entering, relevance, reorder_head
@@ -80,7 +80,7 @@ def _scores(reranker: Reranker, query: str, texts: Sequence[str], budget_ms: int
     return until(query, texts, lambda: time.monotonic() >= end)
 
 
-def passages(records: Sequence[Record], plan: Rerank, filter: Filter, store: Store) -> list[str]:
+def passages(records: Sequence[StoredRecord], plan: Rerank, filter: Filter, store: Store) -> list[str]:
     """What the cross-encoder is shown of each candidate: its text, with its thread neighbours when the recipe asks for them."""
     if plan.context <= 0:
         return [said(record)[: plan.max_chars] for record in records]
@@ -88,7 +88,7 @@ def passages(records: Sequence[Record], plan: Rerank, filter: Filter, store: Sto
     return [in_context(record, around[record.id], plan.max_chars) for record in records]
 
 
-def in_context(record: Record, around: Surroundings, max_chars: int) -> str:
+def in_context(record: StoredRecord, around: Surroundings, max_chars: int) -> str:
     """The candidate first of all; what room is left goes to both sides alike, and there to what stands nearest."""
     text = said(record)[:max_chars]
     before = "".join(f"{said(one)}\n" for one in around.before)
@@ -98,6 +98,6 @@ def in_context(record: Record, around: Surroundings, max_chars: int) -> str:
     return before[len(before) - ahead :] + text + after[: room - ahead]
 
 
-def said(record: Record) -> str:
+def said(record: StoredRecord) -> str:
     """A memory's text; of a reflection its theme in words, for its text is a list of ids."""
     return record.essence or record.text if record.kind == REFLECTION else record.text

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from thinkback.errors import ThinkbackError
-from thinkback.model import Record, Run
+from thinkback.model import Run, StoredRecord
 from thinkback.search.legs import Leg, Particular, deep_enough
 from thinkback.search.ranking import NEWEST, active
 from thinkback.search.trace import Trace, WhyNot
@@ -57,7 +57,7 @@ def _cut(id: str, trace: Trace) -> str:
     return f"the {fusion.name} fusion had it at rank {rank} with {whole.ledger.totals[row]:.6g}, below its cut of {cut}"
 
 
-def _legs(record: Record, trace: Trace, store: Store) -> tuple[str, ...]:
+def _legs(record: StoredRecord, trace: Trace, store: Store) -> tuple[str, ...]:
     ran = {run.leg: run for run in trace.runs}
     later = {leg.name for leg in trace.recipe.legs if leg.stage == "runs"}  # these do not see each other
     earlier = [run for run in trace.runs if run.leg not in later]
@@ -67,7 +67,7 @@ def _legs(record: Record, trace: Trace, store: Store) -> tuple[str, ...]:
     )
 
 
-def _in_leg(record: Record, leg: Leg, run: Run, trace: Trace, store: Store, earlier: Sequence[Run]) -> str:
+def _in_leg(record: StoredRecord, leg: Leg, run: Run, trace: Trace, store: Store, earlier: Sequence[Run]) -> str:
     if run.skipped is not None:
         return f"did not run, {run.skipped}"
     if place := _place(record.id, run):

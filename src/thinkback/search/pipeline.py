@@ -13,8 +13,8 @@ from dataclasses import dataclass, replace
 from datetime import UTC, tzinfo
 from functools import partial
 
-from thinkback.errors import ThinkbackError
-from thinkback.model import REFLECTION, Filter, Hit, Placing, Record, Run, Scored, Timing, Vector
+from thinkback.errors import Notice, ThinkbackError
+from thinkback.model import REFLECTION, Filter, Hit, Placing, Record, Run, Scored, StoredRecord, Timing, Vector
 from thinkback.models.chat import Chat
 from thinkback.models.embedders.base import unit
 from thinkback.models.rerankers.base import Reranker
@@ -55,7 +55,7 @@ class Notes:
 
     def __init__(self, strict: bool) -> None:
         self.strict = strict
-        self.warnings: list[str] = []
+        self.warnings: list[Notice] = []
         self.timings: list[Timing] = []
         self._since = time.perf_counter_ns()
 
@@ -63,7 +63,7 @@ class Notes:
         """A failed optional part: named in the result, raised when strict."""
         if self.strict:
             raise error
-        self.warnings.append(f"{what}: {error}")
+        self.warnings.append(error.notice(what))
 
     def lap(self, step: str) -> None:
         """Ends a step."""
@@ -121,7 +121,9 @@ def gather(query: Query, recipe: Recipe, engine: Engine, notes: Notes) -> Gather
     query, runs = retrieve(query, recipe, engine, notes)
     if all(run.skipped is not None for run in runs):
         if _themes_alone(recipe):
-            notes.warnings.extend(f"themes are searched by meaning alone, and {run.skipped}" for run in runs)
+            notes.warnings.extend(
+                Notice("themes_need_vector", f"themes are searched by meaning alone, and {run.skipped}") for run in runs
+            )
             return Gathered(query, tuple(runs), {})
         return _newest(query, runs, recipe, engine.store)
     ids = list(dict.fromkeys(hit.id for run in runs for hit in run.hits))
@@ -144,7 +146,7 @@ def _themes_alone(recipe: Recipe) -> bool:
     return {leg.name for leg in recipe.legs} == {Reflections.name}
 
 
-def _still(hits: Sequence[Scored], records: Mapping[str, Record]) -> tuple[Scored, ...]:
+def _still(hits: Sequence[Scored], records: Mapping[str, StoredRecord]) -> tuple[Scored, ...]:
     return tuple(hit for hit in hits if hit.id in records)
 
 
@@ -232,7 +234,7 @@ def _newest(query: Query, skipped: Sequence[Run], recipe: Recipe, store: Store) 
     return Gathered(query, (*skipped, Run(NEWEST, _still(run.hits, records))), records)
 
 
-def _enough(records: Sequence[Record], selection: Selection) -> bool:
+def _enough(records: Sequence[StoredRecord], selection: Selection) -> bool:
     """Whether these fill the selection; of a budget it is enough that something fits."""
     if selection.limit <= 0:
         return True
@@ -261,7 +263,7 @@ def _hits(kept: Sequence[Ranked], ordered: Ordered, runs: Sequence[Run]) -> tupl
         Hit(
             rank=place,
             score=candidate.score,
-            record=candidate.record,
+            stored=candidate.record,
             placings=tuple(placings[candidate.record.id]),
             contributions=ordered.ledger.contributions(candidate.row),
             members=members(candidate.record),
@@ -270,12 +272,12 @@ def _hits(kept: Sequence[Ranked], ordered: Ordered, runs: Sequence[Run]) -> tupl
     )
 
 
-def members(record: Record) -> tuple[str, ...]:
+def members(record: StoredRecord | Record) -> tuple[str, ...]:
     """The memories a reflection was made from; one whose text is not JSON with a list of ids was written by hand and has none."""
     return listed(record, "members")
 
 
-def listed(record: Record, name: str) -> tuple[str, ...]:
+def listed(record: StoredRecord | Record, name: str) -> tuple[str, ...]:
     """A list of strings in the JSON of a reflection; anything else there counts as nothing."""
     if record.kind != REFLECTION:
         return ()

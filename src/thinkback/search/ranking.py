@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from thinkback.model import Column, Edge, Floats, Ledger, Record, Run, Vector
+from thinkback.model import Column, Floats, Ledger, Run, StoredEdge, StoredRecord, Vector
 from thinkback.search.fusion import Merge
 from thinkback.search.query.parse import Query
 from thinkback.search.recipes.model import How, Recipe, Term
@@ -22,8 +22,8 @@ class Gathered:
 
     query: Query
     runs: tuple[Run, ...]
-    records: Mapping[str, Record]
-    edges: Mapping[str, Sequence[Edge]] = field(default_factory=dict)
+    records: Mapping[str, StoredRecord]
+    edges: Mapping[str, Sequence[StoredEdge]] = field(default_factory=dict)
     gaps: Mapping[tuple[str, str], int] | None = None
     vectors: Mapping[str, Vector] = field(default_factory=dict)
 
@@ -38,7 +38,7 @@ class Ordered:
     """Candidates with their ledger; `order` holds rows, best first."""
 
     ledger: Ledger
-    records: tuple[Record, ...]
+    records: tuple[StoredRecord, ...]
     order: NDArray[np.intp]
     skipped: tuple[tuple[str, str], ...] = ()
 

@@ -6,7 +6,7 @@ from itertools import tee
 
 import numpy as np
 
-from thinkback.model import REFLECTION, Drop, Floats, Record, Vector
+from thinkback.model import REFLECTION, Drop, Floats, StoredRecord, Vector
 from thinkback.search.recipes.bounds import at_least, between
 
 CHARACTERS_PER_TOKEN = 4  # the usual rule of thumb for English; a budget is a promise not to exceed, not an exact count
@@ -33,7 +33,7 @@ class Selection:
 class Ranked:
     """A candidate with its final score and rank (from 1); `row` is its place in the ledger."""
 
-    record: Record
+    record: StoredRecord
     score: float
     rank: int
     row: int

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from thinkback.model import SEQUENCE, Filter, Record
+from thinkback.model import SEQUENCE, Filter, StoredRecord
 from thinkback.stores.base import Store
 
 FAR = 1_000_000  # between threads, and between memories that are no neighbours
@@ -14,7 +14,7 @@ FAR = 1_000_000  # between threads, and between memories that are no neighbours
 Places = NDArray[np.int64]
 
 
-def places(records: Sequence[Record], gaps: Mapping[tuple[str, str], int]) -> Places:
+def places(records: Sequence[StoredRecord], gaps: Mapping[tuple[str, str], int]) -> Places:
     """A place for every candidate: two that are near each other in a thread differ by their distance, all others by FAR or more.
 
     `gaps` holds, for candidates that follow each other in a thread, how many memories lie between them; none where it is silent.
@@ -27,7 +27,7 @@ def places(records: Sequence[Record], gaps: Mapping[tuple[str, str], int]) -> Pl
     return at
 
 
-def gaps(records: Sequence[Record], filter: Filter, store: Store, steps: int) -> dict[tuple[str, str], int]:
+def gaps(records: Sequence[StoredRecord], filter: Filter, store: Store, steps: int) -> dict[tuple[str, str], int]:
     """How many memories of the thread lie between candidates that follow each other; FAR from `steps` on; one batch."""
     pairs = [
         (records[before].id, records[after].id)
@@ -38,7 +38,7 @@ def gaps(records: Sequence[Record], filter: Filter, store: Store, steps: int) ->
     return {pair: FAR if count >= steps else count for pair, count in zip(pairs, counts, strict=True)}
 
 
-def _following(records: Sequence[Record]) -> list[tuple[int | None, int]]:
+def _following(records: Sequence[StoredRecord]) -> list[tuple[int | None, int]]:
     """Rows of candidates that follow each other in a thread; nothing comes before the first of each."""
     threaded = [(r.thread, r.position or 0, r.id, row) for row, r in enumerate(records) if r.thread is not None]
     threaded.sort()
@@ -52,8 +52,8 @@ def _following(records: Sequence[Record]) -> list[tuple[int | None, int]]:
 class Surroundings:
     """What stands around a memory in its thread, in the thread's order."""
 
-    before: tuple[Record, ...] = ()
-    after: tuple[Record, ...] = ()
+    before: tuple[StoredRecord, ...] = ()
+    after: tuple[StoredRecord, ...] = ()
 
 
 def surroundings(ids: Sequence[str], steps: int, filter: Filter, store: Store) -> dict[str, Surroundings]:
@@ -68,7 +68,7 @@ def surroundings(ids: Sequence[str], steps: int, filter: Filter, store: Store) -
         ends = {*previous.values(), *following.values()} - {*previous, *following}
     records = store.get(sorted({*previous.values(), *following.values()}), filter.known_at)
 
-    def walk(id: str, step: Mapping[str, str]) -> list[Record]:
+    def walk(id: str, step: Mapping[str, str]) -> list[StoredRecord]:
         path = [id]
         while len(path) <= steps and path[-1] in step:
             path.append(step[path[-1]])

@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import overload
 
+from thinkback.errors import Notice
 from thinkback.model import Drop, Hit, Ledger, Run, Timing
 from thinkback.search.query.parse import Query
 from thinkback.search.recipes.model import Recipe
@@ -81,7 +82,7 @@ class Recall(Sequence[Hit]):
 
     hits: tuple[Hit, ...]
     trace: Trace
-    warnings: tuple[str, ...] = ()
+    warnings: tuple[Notice, ...] = ()
     explain_absence: Callable[[str], WhyNot] | None = None
 
     @overload

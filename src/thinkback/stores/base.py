@@ -9,7 +9,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from thinkback.model import Draft, Edge, Filter, Record, Scored, Vector
+from thinkback.model import Draft, Filter, Scored, StoredEdge, StoredRecord, Vector
 from thinkback.search.query.keywords import KeywordQuery
 
 # Fields an `update` may change; each update leaves the older version behind for `known_at`.
@@ -76,8 +76,8 @@ class Snapshot:
     """Everything in a store at one moment; `records` are read as they are asked for."""
 
     space: EmbeddingSpace | None
-    records: Iterator[tuple[Record, Vector | None]]
-    edges: Sequence[Edge]
+    records: Iterator[tuple[StoredRecord, Vector | None]]
+    edges: Sequence[StoredEdge]
     judgements: Sequence["Judgement"]
     settings: Mapping[str, str]
 
@@ -119,10 +119,10 @@ class JournalEntry:
 
 # The protocol has a method called `list`, which inside the class hides the type.
 Ids = list[str]
-Records = list[Record]
+Records = list[StoredRecord]
 Scores = list[Scored]
 Counts = list[int]
-Edges = list[Edge]
+Edges = list[StoredEdge]
 Problems = list[Problem]
 Judgements = list[Judgement]
 Journal = list[JournalEntry]
@@ -155,7 +155,7 @@ class Store(Protocol):
         now: int,
         vector: Vector | None = None,
         space: EmbeddingSpace | None = None,
-    ) -> Record:
+    ) -> StoredRecord:
         """Replaces a memory by a new version (fields in VERSIONED); a changed text without a vector is marked unembedded."""
         ...
 
@@ -181,7 +181,11 @@ class Store(Protocol):
         """
         ...
 
-    def get(self, ids: Sequence[str], known_at: int | None = None) -> dict[str, Record]:
+    def owes_scrub(self) -> bool:
+        """Whether forgotten text may still linger in the store's files."""
+        ...
+
+    def get(self, ids: Sequence[str], known_at: int | None = None) -> dict[str, StoredRecord]:
         """Records by id, as they stand or as they stood; unknown ids are absent."""
         ...
 
@@ -194,11 +198,11 @@ class Store(Protocol):
         """Every version of a memory, oldest first, the present one last."""
         ...
 
-    def restore_versions(self, records: Sequence[Record]) -> int:
+    def restore_versions(self, records: Sequence[StoredRecord]) -> int:
         """Puts retired versions back (import); those already there are passed over; returns how many were new."""
         ...
 
-    def export_records(self) -> Iterator[Record]:
+    def export_records(self) -> Iterator[StoredRecord]:
         """Every version of every memory, retired ones first, in order of recording."""
         ...
 
@@ -207,7 +211,7 @@ class Store(Protocol):
         ...
 
     # -- links and tags
-    def link(self, edges: Sequence[Edge], now: int) -> None:
+    def link(self, edges: Sequence[StoredEdge], now: int) -> None:
         """Writes edges; the same ends and kind again replaces weight and validity."""
         ...
 
@@ -237,7 +241,7 @@ class Store(Protocol):
         """
         ...
 
-    def export_edges(self) -> Iterator[Edge]:
+    def export_edges(self) -> Iterator[StoredEdge]:
         """Every stored edge (thread order is derived, so not among them)."""
         ...
 
@@ -272,7 +276,7 @@ class Store(Protocol):
     # -- vectors
     def embedding_space(self) -> EmbeddingSpace | None: ...
     def vectors(self, ids: Sequence[str]) -> dict[str, Vector]: ...
-    def unembedded(self, limit: int) -> dict[int, Record]:
+    def unembedded(self, limit: int) -> dict[int, StoredRecord]:
         """Versions without a live vector, by version number, oldest first; retired ones too, for `known_at`."""
         ...
 
@@ -287,7 +291,7 @@ class Store(Protocol):
         """Opens (or resumes) a new generation beside the live one; returns how many versions still lack its vector."""
         ...
 
-    def next_to_reembed(self, limit: int) -> dict[int, Record]:
+    def next_to_reembed(self, limit: int) -> dict[int, StoredRecord]:
         """Versions that lack the new generation's vector, by version number, oldest first."""
         ...
 

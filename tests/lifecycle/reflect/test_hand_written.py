@@ -11,7 +11,7 @@ import thinkback
 from thinkback.lifecycle.reflect.observations import keywords
 from thinkback.lifecycle.reflect.run import reflect
 from thinkback.lifecycle.reflect.themes import identity
-from thinkback.model import Draft, Record
+from thinkback.model import Draft, StoredRecord
 from thinkback.search.pipeline import members
 from thinkback.stores.sqlite import SqliteStore
 from thinkback.testing import FixedClock, ToyEmbedder
@@ -50,17 +50,17 @@ NAMING = {
 
 @pytest.mark.parametrize("text", STRANGE.values(), ids=STRANGE)
 def test_only_an_object_with_a_list_of_strings_names_members(text: str) -> None:
-    assert members(Record(id="mine", text=text, kind="reflection")) == ()
+    assert members(StoredRecord(id="mine", text=text, kind="reflection")) == ()
 
 
 def test_very_many_members_are_members() -> None:
-    record = Record(id="mine", text=NAMING["very many members"], kind="reflection")
+    record = StoredRecord(id="mine", text=NAMING["very many members"], kind="reflection")
     assert members(record) == tuple(f"m{n}" for n in range(MANY))
 
 
 @pytest.mark.parametrize("said", [5, None, "cat", [1, "cat"], [["cat"]], {"cat": 1}])
 def test_keywords_are_a_list_of_strings_or_none(said: object) -> None:
-    record = Record(id="mine", text=json.dumps({"members": ["a"], "keywords": said}), kind="reflection")
+    record = StoredRecord(id="mine", text=json.dumps({"members": ["a"], "keywords": said}), kind="reflection")
     assert (members(record), keywords(record)) == (("a",), ())
 
 

@@ -13,19 +13,19 @@ from thinkback.clock import DAY
 from thinkback.lifecycle.reflect.model import Consolidation
 from thinkback.lifecycle.reflect.promote import WEIGHTS, promotions, standing
 from thinkback.lifecycle.reflect.run import reflect
-from thinkback.model import Draft, Filter, Record
+from thinkback.model import Draft, Filter, StoredRecord
 from thinkback.stores.base import Snapshot
 from thinkback.stores.sqlite import SqliteStore
 
 NOW = 100 * DAY
 
 
-def proved(id: str = "a", **changes: object) -> Record:
+def proved(id: str = "a", **changes: object) -> StoredRecord:
     """A memory with every value full but confidence."""
     fields: dict[str, object] = {
         "created_at": NOW - 30 * DAY, "updated_at": NOW - 30 * DAY, "last_access": NOW, "access_count": 10, "confidence": 0.4,
     }  # fmt: skip
-    return Record(id=id, text=id, **{**fields, **changes})  # type: ignore[arg-type]
+    return StoredRecord(id=id, text=id, **{**fields, **changes})  # type: ignore[arg-type]
 
 
 def test_the_weights_are_the_published_ones() -> None:
@@ -62,7 +62,7 @@ def test_an_unknown_confidence_counts_as_half() -> None:
     assert standing(proved(confidence=None), 0, NOW).confidence == 0.5
 
 
-def crowd(count: int) -> list[Record]:
+def crowd(count: int) -> list[StoredRecord]:
     return [proved(f"m{n:04d}", access_count=0, last_access=None) for n in range(count)]
 
 

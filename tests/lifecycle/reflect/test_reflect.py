@@ -17,7 +17,7 @@ from thinkback.lifecycle.reflect.model import Consolidation
 from thinkback.lifecycle.reflect.observations import SEEN
 from thinkback.lifecycle.reflect.run import reflect
 from thinkback.lifecycle.undo import undo
-from thinkback.model import Draft, Edge, Filter
+from thinkback.model import Draft, Filter, StoredEdge
 from thinkback.stores.base import Store
 from thinkback.stores.sqlite import SqliteStore
 from thinkback.testing import FixedClock, ToyEmbedder
@@ -332,7 +332,7 @@ def test_a_repetition_speaks_through_what_it_repeats(store: SqliteStore) -> None
     said = store.get([theme.members[0]])[theme.members[0]]
     again = Draft(id="again", text=said.text, vector=store.vectors([said.id])[said.id])
     store.add([again], NOW, SPACE)
-    store.link([Edge(from_id="again", to_id=said.id, kind="corroborates")], NOW)
+    store.link([StoredEdge(from_id="again", to_id=said.id, kind="corroborates")], NOW)
     assert theme in reflect(store, LATER).themes
     assert len(ids) == 600
 

@@ -15,7 +15,7 @@ from thinkback.lifecycle.forget import forget
 from thinkback.lifecycle.reflect.model import Consolidation, Reflected
 from thinkback.lifecycle.reflect.run import reflect
 from thinkback.lifecycle.reflect.sentences import SENTENCE_OF, Patience, first_sentence, sentence
-from thinkback.model import Draft, Record, Vector
+from thinkback.model import Draft, StoredRecord, Vector
 from thinkback.models.chat import OpenAiChat
 from thinkback.stores.base import Store
 from thinkback.stores.sqlite import SqliteStore
@@ -105,7 +105,7 @@ def test_one_that_is_too_long_ends_with_a_whole_word_if_there_are_words(answer: 
 @pytest.mark.parametrize("answer", ["", "  ", DOWN, ValueError("nonsense"), RemoteError("down")])
 def test_a_failure_is_ours(answer: str | Exception) -> None:
     with pytest.raises(ThinkbackError):
-        sentence(Model(answer), [Record(id="a", text="a")])
+        sentence(Model(answer), [StoredRecord(id="a", text="a")])
 
 
 # -- when it is written

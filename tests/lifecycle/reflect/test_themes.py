@@ -9,7 +9,7 @@ import pytest
 from thinkback.clock import DAY
 from thinkback.lifecycle.reflect.model import Consolidation, Theme
 from thinkback.lifecycle.reflect.themes import centre, coherence, draft, identity, refusal
-from thinkback.model import Record, Vector
+from thinkback.model import StoredRecord, Vector
 
 
 def test_identity_is_the_hash_of_the_sorted_members() -> None:
@@ -32,8 +32,8 @@ def test_the_vector_is_the_normalised_mean() -> None:
     assert np.allclose(centre(rows((1, 0), (-1, 0))), (1, 0))  # no direction is left; the first member stands for all
 
 
-def records(count: int) -> list[Record]:
-    return [Record(id=f"m{n}", text=f"text {n}") for n in range(count)]
+def records(count: int) -> list[StoredRecord]:
+    return [StoredRecord(id=f"m{n}", text=f"text {n}") for n in range(count)]
 
 
 def alike(count: int) -> Vector:
@@ -46,7 +46,7 @@ def test_sizes_from_3_to_200(size: int, reason: str | None) -> None:
 
 
 def test_duplicates_are_refused() -> None:
-    same = [*records(3), Record(id="m9", text="TEXT  0")]
+    same = [*records(3), StoredRecord(id="m9", text="TEXT  0")]
     assert refusal(same, alike(4), Consolidation()) == "holds duplicates"
 
 
@@ -59,8 +59,10 @@ def test_coherence_from_forty_hundredths() -> None:
 
 def test_a_reflection_is_p2_dated_by_its_newest_and_tagged_by_all() -> None:
     members = {
-        "a": Record(id="a", text="a", tags=("pets", "cat"), created_at=DAY, updated_at=5 * DAY, trust=0.9),
-        "b": Record(id="b", text="b", tags=("cat", "pets", "fish"), created_at=3 * DAY, updated_at=3 * DAY, trust=0.5),
+        "a": StoredRecord(id="a", text="a", tags=("pets", "cat"), created_at=DAY, updated_at=5 * DAY, trust=0.9),
+        "b": StoredRecord(
+            id="b", text="b", tags=("cat", "pets", "fish"), created_at=3 * DAY, updated_at=3 * DAY, trust=0.5
+        ),
     }
     theme = Theme("reflection-1", ("a", "b"), ("grey cat", "Oscar"), 0.9)
     made = draft(theme, members, centre(alike(2)))

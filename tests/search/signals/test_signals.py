@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from thinkback.clock import DAY, HOUR
-from thinkback.model import Edge, Filter, Record
+from thinkback.model import Filter, StoredEdge, StoredRecord
 from thinkback.search.query.parse import Parsing, Query, parse
 from thinkback.search.query.tags import InferredTag
 from thinkback.search.signals import SIGNALS, Links, Scene, Skip
@@ -27,9 +27,9 @@ from thinkback.search.thread_order import FAR, places
 NOW = 1_700_000_000_000_000
 
 
-def memory(id: str = "m", **fields: Any) -> Record:
+def memory(id: str = "m", **fields: Any) -> StoredRecord:
     fields = {"text": f"text of {id}", "created_at": NOW, "updated_at": NOW, **fields}
-    return Record(id=id, **fields)
+    return StoredRecord(id=id, **fields)
 
 
 def query(text: str = "", **fields: Any) -> Query:
@@ -38,7 +38,9 @@ def query(text: str = "", **fields: Any) -> Query:
     return replace(parse(text, Filter(now=NOW), Parsing()), **fields)
 
 
-def scene(*records: Record, text: str = "", edges: dict[str, list[Edge]] | None = None, **fields: Any) -> Scene:
+def scene(
+    *records: StoredRecord, text: str = "", edges: dict[str, list[StoredEdge]] | None = None, **fields: Any
+) -> Scene:
     links = None if edges is None else Links.between([record.id for record in records], edges)
     totals = np.array(fields.pop("totals", np.zeros(len(records))), dtype=np.float64)
     legs = {leg: np.array(values) for leg, values in fields.pop("legs", {}).items()}
@@ -139,12 +141,12 @@ def test_tags_is_skipped_without_inferred_tags() -> None:
 # -- graph -------------------------------------------------------------------------------------------------------------------------
 
 
-def edge(a: str, b: str, weight: float = 1.0, kind: str = "related") -> Edge:
-    return Edge(from_id=a, to_id=b, weight=weight, kind=kind)
+def edge(a: str, b: str, weight: float = 1.0, kind: str = "related") -> StoredEdge:
+    return StoredEdge(from_id=a, to_id=b, weight=weight, kind=kind)
 
 
-def both_ways(*edges: Edge) -> dict[str, list[Edge]]:
-    found: dict[str, list[Edge]] = {}
+def both_ways(*edges: StoredEdge) -> dict[str, list[StoredEdge]]:
+    found: dict[str, list[StoredEdge]] = {}
     for one in edges:
         found.setdefault(one.from_id, []).append(one)
         found.setdefault(one.to_id, []).append(one)

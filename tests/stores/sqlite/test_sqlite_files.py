@@ -13,7 +13,7 @@ import apsw
 import pytest
 
 from thinkback.errors import NotAStore, StoreBusy, StoreDamaged, StoreError, StoreReadOnly, StoreTooNew
-from thinkback.model import Draft, Edge, Filter
+from thinkback.model import Draft, Filter, StoredEdge
 from thinkback.search.query.keywords import parse_keywords
 from thinkback.stores.sqlite import SqliteStore, files, schema
 from thinkback.testing.contract.words import SPACE, TOY
@@ -305,7 +305,7 @@ def test_in_an_older_file_confidence_is_counted_from_what_it_has_come_to(tmp_pat
     with SqliteStore(path) as store:
         store.add([Draft(id="old", text="Oscar is grey", confidence=0.55), Draft(id="new", text="Oscar is grey")], NOW)
         store.add([Draft(id="young", text="Rex is brown")], NOW + 9 * day)
-        store.link([Edge(from_id="new", to_id="old", kind="corroborates", created_at=NOW + 8 * day)], NOW)
+        store.link([StoredEdge(from_id="new", to_id="old", kind="corroborates", created_at=NOW + 8 * day)], NOW)
         store.set_setting("tidy.decayed_until", str(NOW + 5 * day))
     connection = apsw.Connection(str(path))
     back_to(connection, 2)

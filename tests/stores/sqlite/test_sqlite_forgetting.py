@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from thinkback.model import Draft, Edge, Filter
+from thinkback.model import Draft, Filter, StoredEdge
 from thinkback.search.query.keywords import parse_keywords
 from thinkback.stores.base import EmbeddingSpace, JournalEntry, Judgement
 from thinkback.stores.sqlite import SqliteStore, counters
@@ -49,7 +49,7 @@ def test_no_byte_of_a_forgotten_memory_stays(tmp_path: Path, others: int) -> Non
         store.add([secret], NOW, SPACE)
         store.add(crowd[others // 2 :], NOW)
         store.update("gone", {"text": CHANGED}, NOW + 1, TOY.embed_query(CHANGED), SPACE)
-        store.link([Edge(from_id="gone", to_id="kept", kind="secretag")], NOW)
+        store.link([StoredEdge(from_id="gone", to_id="kept", kind="secretag")], NOW)
         store.judge([Judgement(SECRET, "gone", 1, NOW)])
         store.log([JournalEntry(0, "tidy", "gone", {"text": SECRET}, {"text": CHANGED}, NOW, "b")])
         assert len(_traces(path)) >= 7

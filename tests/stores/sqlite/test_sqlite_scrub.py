@@ -11,7 +11,7 @@ import apsw
 import pytest
 
 from thinkback.errors import NotFound
-from thinkback.model import Draft, Edge
+from thinkback.model import Draft, StoredEdge
 from thinkback.stores.base import OWED
 from thinkback.stores.byte_search import found_in
 from thinkback.stores.sqlite import SqliteStore, scrub
@@ -84,7 +84,7 @@ class Life:
             self.store.update(id, {"text": text, "tags": [tag]}, self.now)
             self.live[id] += [text, tag]
         ends = self.some(10)
-        edges = [Edge(from_id=a, to_id=b, kind=self.word()) for a, b in pairwise(ends)]
+        edges = [StoredEdge(from_id=a, to_id=b, kind=self.word()) for a, b in pairwise(ends)]
         self.store.link(edges, self.now)
         for ids in (self.some(1), self.some(1), self.some(18)):
             self.gone += [text for id in self.store.forget(ids) for text in self.live.pop(id)]

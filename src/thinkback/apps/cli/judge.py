@@ -53,7 +53,7 @@ def remove(
 ) -> None:
     """Take a judgement back, as if it had never been given."""
     with reading(common, _NO_MODEL) as memory:
-        if not memory.store.unjudge(question, id):
+        if not memory.unjudge(question, id):
             raise NotFound(
                 f"nobody judged {id!r} as an answer to {question!r}; `thinkback judge list` shows what was judged"
             )
@@ -69,7 +69,7 @@ def list_(common: Common) -> None:
     from thinkback.apps import wire
 
     with reading(common, _NO_MODEL) as memory:
-        judgements = memory.store.judgements()
+        judgements = memory.judgements()
     if common.json:
         show_lines(wire.judgement(judged) for judged in judgements)
         return
@@ -88,7 +88,7 @@ def export(
     from thinkback.evaluate.judge import to_line
 
     with reading(common, _NO_MODEL) as memory, target_of(file) as target:
-        judgements = memory.store.judgements()
+        judgements = memory.judgements()
         target.writelines(to_line(judged) + "\n" for judged in judgements)
     if common.json and file != "-":
         show_json({"file": file, "lines": len(judgements)})

@@ -44,17 +44,17 @@ def reflect(
     ] = Clustering.LABELS,
 ) -> None:
     """Consolidate: promote what has proved itself, link nearest neighbours, write a reflection on every theme."""
-    from thinkback.apps import keeping, wire_upkeep
+    from thinkback.apps import wire_upkeep
     from thinkback.apps.cli import render_upkeep
     from thinkback.lifecycle.reflect.model import PUBLISHED, Consolidation
 
     settings = Consolidation(clustering="linkage") if clustering is Clustering.LINKAGE else PUBLISHED
     with reading(common, _NO_MODELS) as memory, progress("comparing memories") as step:
-        done = keeping.reflect(memory, dry_run, step, settings)
+        done = memory.reflect(dry_run, step, settings=settings)
         themes = render_upkeep.worth_showing(done)
-        named = memory.store.get(render_upkeep.first_members(themes))
+        named = memory.get_many(render_upkeep.first_members(themes))
     for warning in done.warnings:
-        warn(warning)
+        warn(str(warning))
     if common.json:
         show_json(wire_upkeep.reflected(done))
     else:
@@ -111,14 +111,14 @@ def undo(
     ] = None,
 ) -> None:
     """Take back what tidy, reflect, archive, restore or contest did, or what remember confirmed."""
-    from thinkback.apps import keeping, wire_upkeep
+    from thinkback.apps import wire_upkeep
     from thinkback.apps.cli import render_upkeep
 
     if limit is not None and not list_:
         raise InvalidInput("--limit says how many --list shows; without --list it means nothing")
     with reading(common, _NO_MODELS) as memory:
         if list_:
-            entries = memory.store.journal(batch, keeping.WHOLE_JOURNAL)
+            entries = memory.journal(batch)
             if batch is not None:
                 render_upkeep.show_entries(batch, entries, limit or None, common)
             else:
@@ -190,7 +190,7 @@ def audit(
             render_upkeep.show_ids("redacted", taken.ids, common)
         render_upkeep.show_report(report)
     for warning in taken.warnings if taken else ():
-        warn(warning)
+        warn(str(warning))
     if taken is not None and not taken.log_cleared:
         warn(
             "another process uses the store, so its log still holds what was taken out; run this again when it is done"

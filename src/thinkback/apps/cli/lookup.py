@@ -82,7 +82,7 @@ def neighbours(
     """Show a memory's strongest links, its neighbours in the thread among them."""
     with reading(common, _NO_MODEL) as memory:
         edges = memory.neighbours(id, limit)
-        others = memory.store.get([edge.other(id) for edge in edges])
+        others = memory.get_many([edge.other(id) for edge in edges])
     if common.json:
         from thinkback.apps import wire
 

@@ -5,6 +5,7 @@ import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from thinkback.clock import from_us
@@ -126,11 +127,11 @@ def shown(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False) if isinstance(value, Mapping) else str(value)
 
 
-def moment(us: int | None) -> str:
+def moment(when: int | datetime | None) -> str:
     """ISO 8601 to the minute, or the date alone at midnight; `--json` has every microsecond."""
-    if us is None:
+    if when is None:
         return "–"
-    time = from_us(us)
+    time = from_us(when) if isinstance(when, int) else when
     if (time.hour, time.minute, time.second) == (0, 0, 0):
         return time.date().isoformat()
     return time.isoformat(timespec="minutes").replace("+00:00", "Z")

@@ -25,13 +25,13 @@ _TIMES = ("expires_at", "archived_at", "valid_to", "until")  # what may change i
 _WIDEST = len("likely secrets ")
 
 
-def show_receipt(receipt: Receipt, named_by: Sequence[str], common: Common) -> None:
+def show_receipt(receipt: Receipt, common: Common) -> None:
     """The receipt of a verified forgetting; exit 1 when it could not be verified."""
     if common.json:
-        show_json(wire_upkeep.receipt(receipt, named_by))
+        show_json(wire_upkeep.receipt(receipt))
     else:
         _show_proof(receipt)
-    for id in named_by:
+    for id in receipt.named_by:
         warn(
             f"the reflection {id}, written by hand, still names what was forgotten; remove it with `thinkback forget {id}`, "
             f"or write it anew with `thinkback update {id} --text TEXT`"

@@ -122,7 +122,7 @@ def parse(
     tags: Mapping[str, int] = {}
     if has_store(settings.store_path):
         with reading(common, Models(embedder="none")) as memory:
-            tags = memory.store.tags()
+            tags = memory.tags()
     parsing = recipe_of(recipe, settings).parsing
     query = understand(text_of(question), moment_of(now), parsing, tags, settings)
     if common.json:
@@ -144,7 +144,7 @@ def _show_found(
     memory: "Memory", found: "Recall", common: Common, explain: bool = False, reason: "WhyNot | None" = None
 ) -> None:
     for message in found.warnings:
-        warn(message)
+        warn(str(message))
     if common.json:
         from thinkback.apps import wire
 
@@ -155,6 +155,6 @@ def _show_found(
         return
     from thinkback.apps.cli.render_search import absence, first_members, hits
 
-    show(hits(found, explain, memory.store.get(first_members(found))))
+    show(hits(found, explain, memory.get_many(first_members(found))))
     if reason is not None:
         show(absence(reason))

@@ -100,21 +100,20 @@ def forget(
     ] = False,
 ) -> None:
     """Remove memories for good, with everything derived from them."""
-    from thinkback.apps import keeping, wire_upkeep
+    from thinkback.apps import wire_upkeep
     from thinkback.apps.cli.render_upkeep import show_receipt
     from thinkback.apps.words import themes_told
 
     with reading(common) as memory:
-        missing = [id for id in ids if id not in memory.store.get(ids)]
+        missing = [id for id in ids if id not in memory.get_many(ids)]
         if missing:
             raise NotFound(
                 f"there is no memory {missing[0]!r}, so nothing was forgotten; `thinkback list` shows the ids"
             )
         if verify:
-            receipt = memory.forget_verified(*ids)
-            show_receipt(receipt, keeping.still_naming(memory, receipt), common)
+            show_receipt(memory.forget_verified(*ids), common)
             return
-        done = keeping.forget(memory, ids, closing=True)
+        done = memory.forget(*ids, scrub=True)
     if common.json:
         show_json(wire_upkeep.forgotten(done))
     else:
@@ -122,7 +121,7 @@ def forget(
         if done.reflections:
             show(styled(f"themes: {themes_told(len(done.reflections), len(done.rebuilt))}"))
     for warning in done.warnings:
-        warn(warning)
+        warn(str(warning))
 
 
 @command(app, panel=PANEL, example="thinkback link ID1 ID2 --kind caused_by --weight 0.8")

@@ -177,7 +177,7 @@ class Api:
         return _json(document())
 
     async def _ready(self, call: Call) -> Response:
-        work = self._leased(call, lambda memory: memory.store.state())
+        work = self._leased(call, lambda memory: memory.state())
         await self._site.health.run(work, self._site.search_seconds)
         return _json({"status": "ready"})
 
@@ -278,7 +278,7 @@ def _imported(memory: Memory, file: IO[bytes], skip_bad: bool) -> dict[str, Any]
 
     report = import_lines(memory, (line.decode("utf-8", "surrogateescape") for line in file), skip_bad)
     bad = [{"line": one.line, "reason": printable(one.reason)} for one in report.bad]
-    return {**report.counts, "bad": bad, "warnings": [printable(said(warning)) for warning in report.warnings]}
+    return {**report.counts, "bad": bad, "warnings": [printable(said(str(warning))) for warning in report.warnings]}
 
 
 def _file(name: str) -> Response:

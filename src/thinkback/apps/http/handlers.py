@@ -4,10 +4,9 @@ from typing import Any
 
 import numpy as np
 
-from thinkback.apps import keeping, wire, wire_upkeep
+from thinkback.apps import wire, wire_upkeep
 from thinkback.apps.http import requests, responses
 from thinkback.apps.http.errors import said
-from thinkback.inputs import filter_of
 from thinkback.memory import Memory
 from thinkback.model import REFLECTION, Edge, Record
 from thinkback.search.pipeline import members
@@ -55,13 +54,13 @@ def graph(memory: Memory, question: requests.Graph) -> responses.GraphShape:
     edges: dict[tuple[str, str, str], Edge] = {}
     ring, truncated = [question.id], False
     for _ in range(question.depth):
-        around = memory.store.edges(ring, filter_of(memory.clock(), {}), question.limit_each)
+        around = memory.links(ring, question.limit_each)
         found = [edge for id in ring for edge in around.get(id, ())]
         edges.update({(edge.from_id, edge.to_id, edge.kind): edge for edge in found})
         new = list(dict.fromkeys(end for edge in found for end in (edge.from_id, edge.to_id) if end not in reached))
         room = question.limit - len(reached)
         truncated = truncated or len(new) > room
-        records = memory.store.get(new[:room])
+        records = memory.get_many(new[:room])
         ring = [id for id in new[:room] if id in records]
         reached.update({id: records[id] for id in ring})
     shown = [edge for edge in edges.values() if edge.from_id in reached and edge.to_id in reached]
@@ -82,7 +81,7 @@ def thread(memory: Memory, question: requests.Thread) -> responses.TimelineShape
 
 
 def tags(memory: Memory, question: requests.Nothing) -> responses.TagsShape:
-    counted = sorted(memory.store.tags().items(), key=lambda item: (-item[1], item[0]))
+    counted = sorted(memory.tags().items(), key=lambda item: (-item[1], item[0]))
     return {"tags": [{"tag": tag, "count": number} for tag, number in counted]}
 
 
@@ -132,7 +131,7 @@ def judge(memory: Memory, question: requests.Judgement) -> wire.JudgementShape:
 
 
 def judgements(memory: Memory, question: requests.Nothing) -> responses.JudgementsShape:
-    return {"judgements": [wire.judgement(judged) for judged in memory.store.judgements()]}
+    return {"judgements": [wire.judgement(judged) for judged in memory.judgements()]}
 
 
 def embed_missing(memory: Memory, question: requests.Nothing) -> responses.EmbeddedShape:
@@ -149,7 +148,7 @@ def search_reflections(memory: Memory, question: requests.Themes) -> wire.Traced
 
 
 def reflect(memory: Memory, question: requests.Reflect) -> wire_upkeep.ReflectedShape:
-    done = wire_upkeep.reflected(keeping.reflect(memory, question.dry_run))
+    done = wire_upkeep.reflected(memory.reflect(question.dry_run))
     return {**done, "warnings": [said(warning) for warning in done["warnings"]]}
 
 
@@ -174,8 +173,7 @@ def contest(memory: Memory, question: requests.Contest) -> wire.EdgeShape:
 
 
 def forget_verified(memory: Memory, question: requests.Ids) -> wire_upkeep.ReceiptShape:
-    receipt = memory.forget_verified(*question.ids)
-    return wire_upkeep.receipt(receipt, keeping.still_naming(memory, receipt))
+    return wire_upkeep.receipt(memory.forget_verified(*question.ids))
 
 
 def redact(memory: Memory, question: requests.Redact) -> wire_upkeep.RedactedShape:
@@ -204,7 +202,7 @@ def _searched(memory: Memory, question: requests.Recall) -> Recall:
 
 
 def _forgotten(memory: Memory, ids: list[str]) -> wire_upkeep.ForgottenShape:
-    done = wire_upkeep.forgotten(keeping.forget(memory, ids))
+    done = wire_upkeep.forgotten(memory.forget(*ids))
     return {**done, "warnings": [said(warning) for warning in done["warnings"]]}
 
 

@@ -123,13 +123,13 @@ def found(recall: Recall, explain: bool) -> Answer:
         "notice": NOTICE,
         "memories": [_found(hit, explain) for hit in recall],
         "left_out": left_out,
-        "warnings": list(recall.warnings),
+        "warnings": [str(warning) for warning in recall.warnings],
     }
     quoted = [Quoted(in_words(hit.record), {**provenance(hit.record), "score": round(hit.score, 6)}) for hit in recall]
     remarks = [f"{left_out} more did not fit into max_tokens."] if left_out else []
     explained = [f"Why memory {hit.rank}: {hit.why()}" for hit in recall] if explain else []
     text = "\n".join(
-        [quote(quoted), *remarks, *explained, *(f"Warning: {visible(warning)}" for warning in recall.warnings)]
+        [quote(quoted), *remarks, *explained, *(f"Warning: {visible(str(warning))}" for warning in recall.warnings)]
     )
     return Answer(shown(structured), text)
 

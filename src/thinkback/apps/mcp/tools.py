@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from thinkback.apps import keeping, wire
+from thinkback.apps import wire
 from thinkback.apps.mcp import answers
 from thinkback.apps.mcp.answers import Answer
 from thinkback.apps.validation import TEXT_LIMIT
@@ -180,7 +180,7 @@ def update(memory: Memory, asked: UpdateArguments, client: str) -> Answer:
 
 
 def forget(memory: Memory, asked: ForgetArguments, client: str) -> Answer:
-    return answers.forgotten(asked.ids, keeping.forget(memory, asked.ids))
+    return answers.forgotten(asked.ids, memory.forget(*asked.ids))
 
 
 def link(memory: Memory, asked: LinkArguments, client: str) -> Answer:
@@ -189,7 +189,7 @@ def link(memory: Memory, asked: LinkArguments, client: str) -> Answer:
 
 
 def reflect(memory: Memory, asked: ReflectArguments, client: str) -> Answer:
-    return answers.reflected(keeping.reflect(memory, asked.dry_run))
+    return answers.reflected(memory.reflect(asked.dry_run))
 
 
 def search(memory: Memory, asked: SearchArguments, client: str) -> Answer:

@@ -14,12 +14,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from thinkback.errors import MissingExtra
+from thinkback.errors import MissingExtra, Notice
 from thinkback.lifecycle.reflect import approximate as index
 from thinkback.lifecycle.reflect.model import NEAREST, Consolidation
 from thinkback.lifecycle.reflect.nearest import BLOCK_ROWS, Neighbourhood, Rows
 from thinkback.lifecycle.reflect.observations import SEEN, Observations
-from thinkback.model import Edge
+from thinkback.model import StoredEdge
 from thinkback.stores.base import Store
 
 Progress = Callable[[int, int], None]
@@ -42,7 +42,7 @@ class Links:
     near: Neighbourhood
     made: int
     token: str | None
-    warnings: tuple[str, ...] = ()
+    warnings: tuple[Notice, ...] = ()
 
     def graph(self, ids: Sequence[str]) -> dict[str, dict[str, float]]:
         """Undirected, weighted by cosine."""
@@ -78,7 +78,7 @@ class Linker:
         made = len(list(self._changed(self._seen.links)))
         self._commit(everyone)
         slow = many and not index.available()
-        return Links(self._near, made, self._token, (str(MissingExtra.of(_INDEXED, "ann")),) if slow else ())
+        return Links(self._near, made, self._token, (MissingExtra.of(_INDEXED, "ann").notice(),) if slow else ())
 
     def _compare(self, todo: Rows, known: Rows, progress: Progress) -> None:
         for done in range(0, len(todo), BLOCK_ROWS):
@@ -119,7 +119,7 @@ class Linker:
             self._store.set_setting(SEEN, token)
         self._token = token
 
-    def _changed(self, held: Mapping[str, Edge]) -> Iterator[tuple[Edge | None, Edge | None]]:
+    def _changed(self, held: Mapping[str, StoredEdge]) -> Iterator[tuple[StoredEdge | None, StoredEdge | None]]:
         """What is held beside what is true, where they differ."""
         for row, id in enumerate(self._seen.ids):
             old, new = held.get(id), self._edge(row)
@@ -128,15 +128,15 @@ class Linker:
             if old is None or new is None or old.to_id != new.to_id or abs(old.weight - new.weight) >= _CLOSE:
                 yield old, new
 
-    def _edge(self, row: int) -> Edge | None:
+    def _edge(self, row: int) -> StoredEdge | None:
         other = self._near.nearest[row]
         if other < 0:
             return None
         weight = self._settings.link_weight * float(self._near.cosine[row])
         ends = self._seen.ids[row], self._seen.ids[other]
-        return Edge(from_id=ends[0], to_id=ends[1], kind=NEAREST, weight=weight, created_at=self._now)
+        return StoredEdge(from_id=ends[0], to_id=ends[1], kind=NEAREST, weight=weight, created_at=self._now)
 
-    def _write(self, changed: Sequence[tuple[Edge | None, Edge | None]]) -> None:
+    def _write(self, changed: Sequence[tuple[StoredEdge | None, StoredEdge | None]]) -> None:
         replaced = [old for old, _ in changed if old is not None]
         for old in [*self._stray, *replaced]:
             self._store.unlink(old.from_id, old.to_id, NEAREST)

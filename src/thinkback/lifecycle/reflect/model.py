@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from thinkback.errors import InvalidInput, did_you_mean
+from thinkback.errors import InvalidInput, Notice, did_you_mean
 
 NEAREST = "nearest"  # the kind of the edge from a memory to its nearest neighbour
 CONSOLIDATED = "consolidated_from"  # from a reflection to each memory it was made from
@@ -68,6 +68,6 @@ class Reflected:
     refreshed: tuple[str, ...] = ()
     removed: tuple[str, ...] = ()
     refused: Mapping[str, int] = field(default_factory=dict)
-    warnings: tuple[str, ...] = ()
+    warnings: tuple[Notice, ...] = ()
     batch: str | None = None
     dry_run: bool = False

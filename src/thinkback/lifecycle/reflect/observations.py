@@ -10,7 +10,7 @@ import numpy as np
 from thinkback.lifecycle.reflect.model import NEAREST
 from thinkback.lifecycle.reflect.promote import RAISED
 from thinkback.lifecycle.reflect.themes import THEME, identity
-from thinkback.model import REFLECTION, Edge, Filter, Record, Vector
+from thinkback.model import REFLECTION, Filter, StoredEdge, StoredRecord, Vector
 from thinkback.search.pipeline import listed, members
 from thinkback.stores.base import EmbeddingSpace, Store
 
@@ -26,14 +26,14 @@ class Observations:
     A memory that only repeats another one speaks through it, as a corroboration, and is no observation of its own.
     """
 
-    speaking: Mapping[str, Record]  # with or without a vector
+    speaking: Mapping[str, StoredRecord]  # with or without a vector
     ids: tuple[str, ...]
-    records: Mapping[str, Record]  # those with a vector: only these can be linked
+    records: Mapping[str, StoredRecord]  # those with a vector: only these can be linked
     matrix: Vector
     corroborations: Counter[str]
-    links: Mapping[str, Edge]  # by the memory they start from
-    stray: tuple[Edge, ...]  # links of what is no observation any more, or beside a nearer one
-    reflections: Mapping[str, Record]  # written by a consolidation, archived ones too
+    links: Mapping[str, StoredEdge]  # by the memory they start from
+    stray: tuple[StoredEdge, ...]  # links of what is no observation any more, or beside a nearer one
+    reflections: Mapping[str, StoredRecord]  # written by a consolidation, archived ones too
     rewritten: Collection[str]  # ids of such reflections that somebody has made something else of
     space: EmbeddingSpace | None
     raised: Collection[str]  # who stands at P1 by promotion
@@ -47,9 +47,9 @@ class Observations:
 def observe(store: Store, now: int) -> Observations:
     """Reads a store as of one moment, whoever writes meanwhile."""
     present = Filter(now=now, without_kinds=(REFLECTION,))
-    found: dict[str, Record] = {}
+    found: dict[str, StoredRecord] = {}
     vectors: dict[str, Vector] = {}
-    reflections: dict[str, Record] = {}
+    reflections: dict[str, StoredRecord] = {}
     rewritten: set[str] = set()
     with store.snapshot(vectors=True) as all_there_is:
         for record, vector in all_there_is.records:
@@ -87,11 +87,11 @@ def observe(store: Store, now: int) -> Observations:
     )
 
 
-def pages(store: Store, filter: Filter) -> Iterator[Record]:
+def pages(store: Store, filter: Filter) -> Iterator[StoredRecord]:
     """Every memory that passes, newest first, as of one moment."""
     yield from store.list(filter, _EVERY)
 
 
-def keywords(record: Record) -> tuple[str, ...]:
+def keywords(record: StoredRecord) -> tuple[str, ...]:
     """The keywords of a reflection."""
     return listed(record, "keywords")

@@ -14,7 +14,7 @@ from thinkback.lifecycle.reflect.model import Consolidation, Theme
 from thinkback.lifecycle.reflect.observations import Observations, keywords
 from thinkback.lifecycle.reflect.phrases import Lexicon, key_phrases
 from thinkback.lifecycle.reflect.single_linkage import link_all
-from thinkback.model import Record, Vector
+from thinkback.model import StoredRecord, Vector
 
 NO_KEY_PHRASE = "no key phrase"
 REWRITTEN = "rewritten by hand"  # its reflection is somebody's own now
@@ -28,7 +28,7 @@ class Plan:
     themes: tuple[Theme, ...]
     new: tuple[Theme, ...]
     stale: tuple[Theme, ...]
-    gone: tuple[Record, ...]  # reflections whose members are grouped differently now
+    gone: tuple[StoredRecord, ...]  # reflections whose members are grouped differently now
     centres: Mapping[str, Vector]  # of what is to be written
     refused: Mapping[str, int]
 
@@ -119,7 +119,7 @@ def _sorted(
     )
 
 
-def _stands(theme: Theme, record: Record, centre: Vector, written: Vector | None, seen: Observations) -> bool:
+def _stands(theme: Theme, record: StoredRecord, centre: Vector, written: Vector | None, seen: Observations) -> bool:
     """Whether a reflection is written as it should be."""
     if written is None or written.shape != centre.shape or np.abs(written - centre).max() > SAME:
         return False

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from thinkback.clock import DAY
 from thinkback.lifecycle.reflect.model import Consolidation
-from thinkback.model import Record
+from thinkback.model import StoredRecord
 from thinkback.stores.base import Store
 
 WEIGHTS = {"recency": 0.25, "span": 0.20, "confirmation": 0.20, "confidence": 0.15, "frequency": 0.20}
@@ -40,7 +40,7 @@ class Standing:
         return math.fsum(weight * getattr(self, name) for name, weight in WEIGHTS.items())
 
 
-def standing(record: Record, corroborations: int, now: int) -> Standing:
+def standing(record: StoredRecord, corroborations: int, now: int) -> Standing:
     """How much a memory has proved itself until now."""
     active = max(record.updated_at, record.last_access or record.updated_at)
     return Standing(
@@ -63,7 +63,7 @@ def raised(store: Store) -> dict[str, str]:
 
 
 def promotions(
-    records: Iterable[Record], corroborations: Mapping[str, int], now: int, settings: Consolidation
+    records: Iterable[StoredRecord], corroborations: Mapping[str, int], now: int, settings: Consolidation
 ) -> list[str]:
     """The memories to raise to P1, best first, ties by id; so many a run, and never more than a share of the store in all."""
     everyone = list(records)

@@ -9,21 +9,21 @@ from thinkback.lifecycle.reflect.model import CONSOLIDATED, PUBLISHED, Theme
 from thinkback.lifecycle.reflect.observations import pages
 from thinkback.lifecycle.reflect.phrases import Lexicon, key_phrases
 from thinkback.lifecycle.reflect.plan import SAME
-from thinkback.model import REFLECTION, Draft, Edge, Filter, Record
+from thinkback.model import REFLECTION, Draft, Filter, StoredEdge, StoredRecord
 from thinkback.search.pipeline import members
 from thinkback.stores.base import Store
 
 _ALL = 1_000_000
 
 
-def derived_from(store: Store, ids: Sequence[str], now: int) -> list[Record]:
+def derived_from(store: Store, ids: Sequence[str], now: int) -> list[StoredRecord]:
     """The reflections that were made from any of these memories."""
     edges = store.edges(ids, Filter(now=now, everything=True), _ALL, sequence=False)
     found = {e.from_id for id, its in edges.items() for e in its if e.kind == CONSOLIDATED and e.to_id == id}
     return [record for record in store.get(sorted(found - set(ids))).values() if record.kind == REFLECTION]
 
 
-def rebuild(store: Store, old: Sequence[Record], now: int) -> list[str]:
+def rebuild(store: Store, old: Sequence[StoredRecord], now: int) -> list[str]:
     """Writes reflections anew from the members that are left; inside the caller's transaction, after the old ones are gone."""
     left = {record.id: members(record) for record in old}
     records = store.get(sorted({id for its in left.values() for id in its}))
@@ -39,7 +39,7 @@ def rebuild(store: Store, old: Sequence[Record], now: int) -> list[str]:
     fresh = [draft for id, draft in drafts.items() if id not in there]
     written = store.add(fresh, now, store.embedding_space())
     edges = [
-        Edge(from_id=record.id, to_id=id, kind=CONSOLIDATED, created_at=now)
+        StoredEdge(from_id=record.id, to_id=id, kind=CONSOLIDATED, created_at=now)
         for record in written
         for id in members(record)
     ]
@@ -69,7 +69,7 @@ def _renewed(store: Store, id: str, now: int) -> bool:
     return True
 
 
-def _theme(its: Sequence[str], records: Mapping[str, Record]) -> Theme | None:
+def _theme(its: Sequence[str], records: Mapping[str, StoredRecord]) -> Theme | None:
     """What is left, described by its own words alone; the next consolidation weighs them against everybody's."""
     if len(its) < PUBLISHED.smallest:
         return None

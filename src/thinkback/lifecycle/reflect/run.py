@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from thinkback.errors import Action, Notice, Remedy
 from thinkback.ids import IdSource
 from thinkback.lifecycle.reflect import promote as promotion
 from thinkback.lifecycle.reflect import themes
@@ -12,11 +13,12 @@ from thinkback.lifecycle.reflect.model import CONSOLIDATED, PUBLISHED, Consolida
 from thinkback.lifecycle.reflect.observations import Observations, observe
 from thinkback.lifecycle.reflect.plan import Plan, plan, said
 from thinkback.lifecycle.reflect.sentences import PATIENT, Patience, kept, tell
-from thinkback.model import Edge, Record
+from thinkback.model import StoredEdge, StoredRecord
 from thinkback.models.chat import Chat
 from thinkback.search.pipeline import members
 from thinkback.stores.base import JournalEntry, Store
 
+EMBED = Remedy(Action.EMBED_MISSING)
 DESCRIBED = "reflect.described"  # a digest of the words that all reflections were described from
 
 
@@ -44,6 +46,10 @@ def reflect(
         told = tell(store, done.themes, seen.records, chat, patience)
         refreshed = dict.fromkeys((*done.refreshed, *(id for id in told.ids if id not in done.created)))
         done = replace(done, refreshed=tuple(refreshed), warnings=(*done.warnings, *told.warnings))
+    bare = len(seen.speaking) - len(seen.records)
+    if bare:
+        left_out = Notice("memories_without_vector", f"memories without a vector, in no theme: {bare}", EMBED)
+        done = replace(done, warnings=(*done.warnings, left_out))
     journalled = not dry_run and bool(promoted or done.created or done.removed)
     return replace(done, promoted=promoted, batch=run.batch if journalled else None)
 
@@ -120,10 +126,10 @@ class _Run:
         )
         return _Changed(new, stale, gone)
 
-    def _edges(self, written: Iterable[Theme]) -> Iterator[Edge]:
+    def _edges(self, written: Iterable[Theme]) -> Iterator[StoredEdge]:
         for theme in written:
             for member in theme.members:
-                yield Edge(from_id=theme.id, to_id=member, kind=CONSOLIDATED, weight=1.0, created_at=self.now)
+                yield StoredEdge(from_id=theme.id, to_id=member, kind=CONSOLIDATED, weight=1.0, created_at=self.now)
 
     def _entry(self, action: str, id: str, before: Mapping[str, object], after: Mapping[str, object]) -> JournalEntry:
         return JournalEntry(0, action, id, before, after, self.now, self.batch)
@@ -133,7 +139,7 @@ class _Run:
 class _Changed:
     new: Sequence[Theme]
     stale: Sequence[Theme]
-    gone: Sequence[Record]
+    gone: Sequence[StoredRecord]
 
 
 def _priority(value: str) -> dict[str, object]:

@@ -13,10 +13,10 @@ import unicodedata
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from thinkback.errors import ThinkbackError
+from thinkback.errors import Notice, ThinkbackError
 from thinkback.lifecycle.reflect import themes
 from thinkback.lifecycle.reflect.model import Theme
-from thinkback.model import Record
+from thinkback.model import StoredRecord
 from thinkback.models.chat import Chat, Guarded
 from thinkback.stores.base import Store
 
@@ -50,13 +50,13 @@ class Told:
     """The reflections that were given a sentence, and why others were not."""
 
     ids: tuple[str, ...] = ()
-    warnings: tuple[str, ...] = ()
+    warnings: tuple[Notice, ...] = ()
 
 
 def tell(
     store: Store,
     found: Sequence[Theme],
-    records: Mapping[str, Record],
+    records: Mapping[str, StoredRecord],
     chat: Chat,
     patience: Patience = PATIENT,
     clock: Callable[[], float] = time.monotonic,
@@ -84,10 +84,11 @@ def tell(
         if _add(store, theme, said, said_of(its)):
             told.append(theme.id)
     left = len(wanting) - len(told)
-    return Told(tuple(told), (f"themes without a sentence until a later run: {left}; {why}",) if why else ())
+    untold = Notice("themes_without_sentence", f"themes without a sentence until a later run: {left}; {why}")
+    return Told(tuple(told), (untold,) if why else ())
 
 
-def sentence(chat: Chat, records: Sequence[Record]) -> str:
+def sentence(chat: Chat, records: Sequence[StoredRecord]) -> str:
     """One sentence about these memories; a failure is a ThinkbackError."""
     notes = [record.text[:_MOST_CHARACTERS] for record in records[:_MOST_SHOWN]]
     answer = Guarded(chat).complete(_INSTRUCTION, json.dumps(notes, ensure_ascii=False), _MOST_TOKENS)
@@ -118,7 +119,7 @@ def _is_end(text: str, place: int) -> bool:
     return not after.islower() and _SHORTENED.search(text[:place]) is None
 
 
-def said_of(members: Iterable[Record]) -> str:
+def said_of(members: Iterable[StoredRecord]) -> str:
     """A digest of what these memories say."""
     digest = hashlib.blake2b(digest_size=16)
     for record in sorted(members, key=lambda record: record.id):
@@ -126,19 +127,19 @@ def said_of(members: Iterable[Record]) -> str:
     return digest.hexdigest()
 
 
-def outdated(reflection: Record, members: Iterable[Record]) -> bool:
+def outdated(reflection: StoredRecord, members: Iterable[StoredRecord]) -> bool:
     """Whether its sentence was said of other words than its members say now."""
     return SENTENCE_OF in reflection.metadata and reflection.metadata[SENTENCE_OF] != said_of(members)
 
 
-def kept(reflection: Record, members: Iterable[Record]) -> dict[str, object]:
+def kept(reflection: StoredRecord, members: Iterable[StoredRecord]) -> dict[str, object]:
     """The fields of a reflection that is written anew: its sentence if that still holds, else only what is not about it."""
     if SENTENCE_OF in reflection.metadata and not outdated(reflection, members):
         return {"essence": reflection.essence}
     return {"metadata": {name: value for name, value in reflection.metadata.items() if name != SENTENCE_OF}}
 
 
-def _wants(reflection: Record, theme: Theme) -> bool:
+def _wants(reflection: StoredRecord, theme: Theme) -> bool:
     """Whether it stands as a consolidation wrote it, and only the sentence is missing."""
     return (
         reflection.archived_at is None

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from thinkback.lifecycle.reflect.model import Consolidation, Theme
-from thinkback.model import REFLECTION, Draft, Record, Vector
+from thinkback.model import REFLECTION, Draft, StoredRecord, Vector
 from thinkback.search.selection import canonical
 
 THEME = f"{REFLECTION}-"  # how the id of a theme's reflection begins
@@ -34,7 +34,7 @@ def centre(vectors: Vector) -> Vector:
     return middle
 
 
-def refusal(records: Sequence[Record], vectors: Vector, settings: Consolidation) -> str | None:
+def refusal(records: Sequence[StoredRecord], vectors: Vector, settings: Consolidation) -> str | None:
     """Why a cluster is no theme, before its key phrases are looked for."""
     if len(records) < settings.smallest:
         return "too small"
@@ -57,7 +57,7 @@ def essence(theme: Theme) -> str:
     return ", ".join(theme.keywords)
 
 
-def draft(theme: Theme, records: Mapping[str, Record], vector: Vector) -> Draft:
+def draft(theme: Theme, records: Mapping[str, StoredRecord], vector: Vector) -> Draft:
     """A theme as a memory: as old as its newest member, as trusted as its least, tagged as all of them are."""
     members = [records[id] for id in theme.members]
     return Draft(
@@ -74,6 +74,6 @@ def draft(theme: Theme, records: Mapping[str, Record], vector: Vector) -> Draft:
     )
 
 
-def as_written(id: str, members: Sequence[str]) -> Record:
+def as_written(id: str, members: Sequence[str]) -> StoredRecord:
     """A reflection of these members without its words, for writing it anew."""
-    return Record(id=id, text=content(Theme(id, tuple(members), (), 0.0)), kind=REFLECTION)
+    return StoredRecord(id=id, text=content(Theme(id, tuple(members), (), 0.0)), kind=REFLECTION)

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import ClassVar, Protocol, runtime_checkable
 
-from thinkback.model import REFLECTION, Filter, Record, Run
+from thinkback.model import REFLECTION, Filter, Run, StoredRecord
 from thinkback.search.query.parse import Query
 from thinkback.stores.base import Store
 
@@ -46,7 +46,7 @@ class Leg(Protocol):
 class Particular(Protocol):
     """A leg that can say why it left a memory out; of others it is said that they do not match it."""
 
-    def leaves_out(self, record: Record, query: Query, store: Store, earlier: Sequence[Run]) -> str | None: ...
+    def leaves_out(self, record: StoredRecord, query: Query, store: Store, earlier: Sequence[Run]) -> str | None: ...
 
 
 def deep_enough(leg: Leg, limit: int, filter: Filter) -> Leg:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from thinkback.clock import iso
-from thinkback.model import REFLECTION, Filter, Record, Run, Scored
+from thinkback.model import REFLECTION, Filter, Run, Scored, StoredRecord
 from thinkback.search.legs.base import spoken
 from thinkback.search.query.parse import Query
 from thinkback.search.query.time import Anchor
@@ -38,7 +38,7 @@ class Dates:
             return Run(self.name, skipped="most memories are of the time the query names")
         return Run(self.name, tuple(Scored(hit.id, hit.score / max(anchor.tolerance_us, 1)) for hit in near))
 
-    def leaves_out(self, record: Record, query: Query, store: Store, earlier: Sequence[Run]) -> str | None:
+    def leaves_out(self, record: StoredRecord, query: Query, store: Store, earlier: Sequence[Run]) -> str | None:
         if record.kind == REFLECTION and spoken(query.filter).rejects(record):
             return "a reflection has no date of its own"
         return f"it is dated {iso(record.date)}, outside the time the query names"

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from thinkback.model import Record, Run, Scored
+from thinkback.model import Run, Scored, StoredRecord
 from thinkback.search.query.parse import Query
 from thinkback.stores.base import Store
 
@@ -53,7 +53,7 @@ class GraphWalk:
             for edge in its_edges
         )
 
-    def leaves_out(self, record: Record, query: Query, store: Store, earlier: Sequence[Run]) -> str | None:
+    def leaves_out(self, record: StoredRecord, query: Query, store: Store, earlier: Sequence[Run]) -> str | None:
         return (
             f"no link it walks leads there (steps: {self.depth}, strongest links of each memory: {self.max_neighbours})"
         )

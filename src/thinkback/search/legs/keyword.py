@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from thinkback.model import Record, Run
+from thinkback.model import Run, StoredRecord
 from thinkback.search.legs.base import NOT_SPOKEN, spoken
 from thinkback.search.query.parse import Query
 from thinkback.stores.base import Store
@@ -27,5 +27,5 @@ class Keyword:
         filter = query.filter if self.reflections else spoken(query.filter)
         return Run(self.name, tuple(store.search_keywords(query.keywords, filter, self.limit)))
 
-    def leaves_out(self, record: Record, query: Query, store: Store, earlier: Sequence[Run]) -> str | None:
+    def leaves_out(self, record: StoredRecord, query: Query, store: Store, earlier: Sequence[Run]) -> str | None:
         return NOT_SPOKEN if not self.reflections and spoken(query.filter).rejects(record) else None

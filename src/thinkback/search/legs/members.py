@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from thinkback.lifecycle.reflect.model import CONSOLIDATED, PUBLISHED
-from thinkback.model import Record, Run
+from thinkback.model import Run, StoredRecord
 from thinkback.search.legs.base import NO_VECTOR, spoken
 from thinkback.search.query.parse import Query
 from thinkback.stores.base import Store
@@ -39,7 +39,7 @@ class Members:
             return Run(self.name)
         return Run(self.name, tuple(store.search_vectors(query.vector, spoken(query.filter).only(unseen), self.limit)))
 
-    def leaves_out(self, record: Record, query: Query, store: Store, earlier: Sequence[Run]) -> str | None:
+    def leaves_out(self, record: StoredRecord, query: Query, store: Store, earlier: Sequence[Run]) -> str | None:
         if any(hit.id == record.id for run in earlier for hit in run.hits):
             return "brings only what no other leg found"
         return "it is no member of a theme it starts from" if record.embedded else NO_VECTOR

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from thinkback.model import REFLECTION, Record, Run
+from thinkback.model import REFLECTION, Run, StoredRecord
 from thinkback.search.legs.base import NO_VECTOR
 from thinkback.search.query.parse import Query
 from thinkback.stores.base import Store
@@ -28,5 +28,5 @@ class Reflections:
         themes = replace(query.filter, kinds=(REFLECTION,))
         return Run(self.name, tuple(store.search_vectors(query.vector, themes, self.limit)))
 
-    def leaves_out(self, record: Record, query: Query, store: Store, earlier: Sequence[Run]) -> str | None:
+    def leaves_out(self, record: StoredRecord, query: Query, store: Store, earlier: Sequence[Run]) -> str | None:
         return NO_VECTOR if record.kind == REFLECTION else "it is no reflection"

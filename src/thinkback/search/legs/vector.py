@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from thinkback.model import Record, Run
+from thinkback.model import Run, StoredRecord
 from thinkback.search.legs.base import NO_VECTOR, NOT_SPOKEN, spoken
 from thinkback.search.query.parse import Query
 from thinkback.stores.base import Store
@@ -32,7 +32,7 @@ class VectorLeg:
         hits = store.search_vectors(query.vector, filter, self.limit)
         return Run(self.name, tuple(hit for hit in hits if hit.score >= self.floor))
 
-    def leaves_out(self, record: Record, query: Query, store: Store, earlier: Sequence[Run]) -> str | None:
+    def leaves_out(self, record: StoredRecord, query: Query, store: Store, earlier: Sequence[Run]) -> str | None:
         if not self.reflections and spoken(query.filter).rejects(record):
             return NOT_SPOKEN
         if query.vector is None:

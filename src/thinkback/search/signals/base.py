@@ -7,7 +7,7 @@ from typing import ClassVar, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from thinkback.model import Edge, Floats, Record
+from thinkback.model import Floats, StoredEdge, StoredRecord
 from thinkback.search.query.parse import Query
 
 
@@ -29,7 +29,7 @@ class Links:
     kind: tuple[str, ...]
 
     @classmethod
-    def between(cls, ids: Sequence[str], edges: Mapping[str, Sequence[Edge]]) -> "Links":
+    def between(cls, ids: Sequence[str], edges: Mapping[str, Sequence[StoredEdge]]) -> "Links":
         """The edges whose two ends are both candidates."""
         rows = {id: row for row, id in enumerate(ids)}
         found = [
@@ -52,7 +52,7 @@ class Scene:
     """
 
     query: Query
-    records: tuple[Record, ...]
+    records: tuple[StoredRecord, ...]
     totals: Floats
     legs: Mapping[str, Floats] = field(default_factory=dict)
     links: Links | None = None

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from thinkback.clock import DAY
-from thinkback.model import Floats, Record
+from thinkback.model import Floats, StoredRecord
 from thinkback.search.signals.base import Scene, Skip, of_records
 
 TAU_DAYS = {"task": 7.0, "work": 90.0, "context": 180.0}
@@ -32,27 +32,27 @@ class Decay:
         return of_records([decay(record, scene.query.now) for record in scene.records])
 
 
-def decay(record: Record, now: int) -> float:
+def decay(record: StoredRecord, now: int) -> float:
     """The factor of one memory."""
     lively = recency(record, now) * (1.0 + math.log1p(record.access_count))
     return min(1.0, lively) * importance_factor(record)
 
 
-def recency(record: Record, now: int) -> float:
+def recency(record: StoredRecord, now: int) -> float:
     """How fresh a memory still is, never below its floor."""
     low = floor(record)
     age_days = max(now - record.created_at, 0) / DAY
     return low + (1.0 - low) * math.exp(-age_days / TAU_DAYS.get(record.kind, OTHER_TAU_DAYS))
 
 
-def floor(record: Record) -> float:
+def floor(record: StoredRecord) -> float:
     """What age can never take away."""
     if record.metadata.get("canonical") is True or (record.importance or 0.0) * SCALE >= IMPORTANT:
         return CANONICAL_FLOOR
     return TASK_FLOOR if record.kind == "task" else FLOOR
 
 
-def importance_factor(record: Record) -> float:
+def importance_factor(record: StoredRecord) -> float:
     """0.88 to 1.2, and 1 for a memory nobody scored."""
     if record.importance is None:
         return 1.0

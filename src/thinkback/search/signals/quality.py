@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from thinkback.clock import DAY
-from thinkback.model import Floats, Record
+from thinkback.model import Floats, StoredRecord
 from thinkback.search.signals.base import Scene, Skip, of_records
 
 TIER_SALIENCE = {"procedural": 0.95, "semantic": 0.90, "episodic": 0.55, "working": 0.30, "unknown": 0.50}
@@ -32,7 +32,7 @@ class Quality:
         return qualities / best if best > 0 else qualities
 
 
-def quality(record: Record, now: int) -> float:
+def quality(record: StoredRecord, now: int) -> float:
     """The quality of one memory, before it is compared with others."""
     usage = 1.0 + math.log1p(record.access_count)
     confidence = 1.0 if record.confidence is None else record.confidence
@@ -43,7 +43,7 @@ def quality(record: Record, now: int) -> float:
     return value
 
 
-def salience(record: Record) -> float:
+def salience(record: StoredRecord) -> float:
     """How much the tier and the owner's importance make of it."""
     importance = UNSCORED_IMPORTANCE if record.importance is None else record.importance
     return min(1.0, max(0.0, TIER_SALIENCE[record.tier] * (0.5 + 0.5 * importance)))

@@ -8,7 +8,7 @@ import re
 from dataclasses import dataclass
 from typing import ClassVar
 
-from thinkback.model import Floats, Record
+from thinkback.model import Floats, StoredRecord
 from thinkback.search.query.stopwords import FUNCTION_WORDS
 from thinkback.search.signals.base import Scene, Skip, of_records
 
@@ -32,7 +32,7 @@ class Voice:
         return of_records(said)
 
 
-def voice(record: Record) -> set[str]:
+def voice(record: StoredRecord) -> set[str]:
     """The lower-cased words of the speaker's name."""
     if record.source:
         name = record.source

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 
 import apsw
 
-from thinkback.model import REFLECTION, Filter, Record
+from thinkback.model import REFLECTION, Filter, StoredRecord
 from thinkback.search.query.keywords import segment
 
 PRESENT, THEMES, HISTORY = "fts", "fts_themes", "fts_history"
@@ -13,7 +13,7 @@ COLUMNS = ("content", "essence", "tags")
 WEIGHTS = (1.0, 1.0, 1.0)  # of the columns, in BM25
 
 
-def indexed(record: Record) -> tuple[str, str, str]:
+def indexed(record: StoredRecord) -> tuple[str, str, str]:
     """The three columns of a record's full-text row."""
     return columns(record.text, record.essence, record.tags)
 
@@ -38,7 +38,7 @@ def homes(filter: Filter) -> list[str]:
     ]
 
 
-def put(connection: apsw.Connection, rows: Iterable[tuple[int, Record]], table: str | None = None) -> None:
+def put(connection: apsw.Connection, rows: Iterable[tuple[int, StoredRecord]], table: str | None = None) -> None:
     """Indexes versions by their row number, each where it belongs unless a table is named."""
     sql = "INSERT INTO {} (rowid, {}) VALUES (?, ?, ?, ?)"
     places: dict[str, list[tuple[int, str, str, str]]] = {}

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thinkback.errors import EmbeddingSpaceMismatch, InvalidInput, NotFound, StoreError
-from thinkback.model import Record, Vector
+from thinkback.model import StoredRecord, Vector
 from thinkback.stores.base import EmbeddingSpace
 from thinkback.stores.sqlite.rows import COLUMNS, listed, to_record
 
@@ -105,7 +105,7 @@ def of(connection: apsw.Connection, ids: Sequence[str]) -> dict[str, Vector]:
     return {id: np.frombuffer(blob, dtype=STORED) for id, blob in connection.execute(sql, (listed(ids),))}
 
 
-def unembedded(connection: apsw.Connection, limit: int) -> dict[int, Record]:
+def unembedded(connection: apsw.Connection, limit: int) -> dict[int, StoredRecord]:
     """Versions without a live vector, oldest first."""
     sql = f"SELECT m.seq, {COLUMNS} FROM memories m WHERE m.embedded = 0 ORDER BY m.seq LIMIT ?"
     return {row[0]: to_record(row[1:]) for row in connection.execute(sql, (limit,))}
@@ -143,7 +143,7 @@ def begin(connection: apsw.Connection, space: EmbeddingSpace) -> int:
     return int(connection.execute(f"SELECT count(*) {_LACKING}", (number,)).get)
 
 
-def lacking(connection: apsw.Connection, limit: int) -> dict[int, Record]:
+def lacking(connection: apsw.Connection, limit: int) -> dict[int, StoredRecord]:
     """Versions that lack a vector of the generation being built, oldest first."""
     sql = f"SELECT m.seq, {COLUMNS} {_LACKING} ORDER BY m.seq LIMIT ?"
     return {row[0]: to_record(row[1:]) for row in connection.execute(sql, (_building(connection).number, limit))}

@@ -9,7 +9,7 @@ import apsw
 
 from thinkback.errors import InvalidInput
 from thinkback.input_checks import check_interval, check_name
-from thinkback.model import SEQUENCE, Edge, Filter
+from thinkback.model import SEQUENCE, Filter, StoredEdge
 from thinkback.stores.sqlite import counters
 from thinkback.stores.sqlite.filters import Clause, clause
 from thinkback.stores.sqlite.rows import listed
@@ -19,7 +19,7 @@ _FIELDS = "from_id, to_id, kind, weight, valid_from, valid_to, created_at"
 _COLUMNS = ", ".join(f"e.{name}" for name in _FIELDS.split(", "))
 
 
-def link(connection: apsw.Connection, edges: Sequence[Edge], now: int) -> None:
+def link(connection: apsw.Connection, edges: Sequence[StoredEdge], now: int) -> None:
     """Writes edges; the same ends and kind again replaces weight and validity."""
     for edge in edges:
         _check(edge)
@@ -32,7 +32,7 @@ def link(connection: apsw.Connection, edges: Sequence[Edge], now: int) -> None:
     counters.bump(connection)
 
 
-def _check(edge: Edge) -> None:
+def _check(edge: StoredEdge) -> None:
     check_name(edge.kind, "an edge's kind")
     if edge.kind == SEQUENCE:
         raise InvalidInput(f"edges of kind {SEQUENCE!r} follow from thread and position; set those instead")
@@ -43,7 +43,7 @@ def _check(edge: Edge) -> None:
     check_interval(edge.valid_from, edge.valid_to)
 
 
-def _row(edge: Edge, now: int) -> tuple[str, str, str, float, int | None, int | None, int]:
+def _row(edge: StoredEdge, now: int) -> tuple[str, str, str, float, int | None, int | None, int]:
     return edge.from_id, edge.to_id, edge.kind, edge.weight, edge.valid_from, edge.valid_to, edge.created_at or now
 
 
@@ -84,10 +84,10 @@ class Kinds:
 
 def around(
     connection: apsw.Connection, ids: Sequence[str], filter: Filter, limit_each: int, kinds: Kinds
-) -> dict[str, list[Edge]]:
+) -> dict[str, list[StoredEdge]]:
     """Per memory its edges in both directions, strongest first, then by the other end's id."""
     others = replace(filter, ids=None)
-    found: dict[str, list[Edge]] = {id: [] for id in ids}
+    found: dict[str, list[StoredEdge]] = {id: [] for id in ids}
     for id, edge in _stored(connection, ids, others, kinds) if kinds.stored else ():
         found[id].append(edge)
     for id, edge in _in_thread(connection, ids, others) if kinds.sequence else ():
@@ -95,11 +95,13 @@ def around(
     return {id: sorted(edges, key=lambda e: _strength(e, id))[:limit_each] for id, edges in found.items() if edges}
 
 
-def _strength(edge: Edge, id: str) -> tuple[float, str, str, bool]:
+def _strength(edge: StoredEdge, id: str) -> tuple[float, str, str, bool]:
     return -edge.weight, edge.other(id), edge.kind, edge.from_id != id
 
 
-def _stored(connection: apsw.Connection, ids: Sequence[str], filter: Filter, kinds: Kinds) -> list[tuple[str, Edge]]:
+def _stored(
+    connection: apsw.Connection, ids: Sequence[str], filter: Filter, kinds: Kinds
+) -> list[tuple[str, StoredEdge]]:
     passing, of_kind = clause(filter), kinds.clause()
     when = filter.now if filter.as_of is None else filter.as_of
     known = "" if filter.known_at is None else " AND e.created_at <= ?"
@@ -119,11 +121,11 @@ def _stored(connection: apsw.Connection, ids: Sequence[str], filter: Filter, kin
     return [(row[0], _edge(row[1:])) for row in connection.execute(sql, bindings * 2)]
 
 
-def _edge(row: Sequence[object]) -> Edge:
-    return Edge(**dict(zip(_FIELDS.split(", "), row, strict=True)))  # type: ignore[arg-type]
+def _edge(row: Sequence[object]) -> StoredEdge:
+    return StoredEdge(**dict(zip(_FIELDS.split(", "), row, strict=True)))  # type: ignore[arg-type]
 
 
-def _in_thread(connection: apsw.Connection, ids: Sequence[str], filter: Filter) -> list[tuple[str, Edge]]:
+def _in_thread(connection: apsw.Connection, ids: Sequence[str], filter: Filter) -> list[tuple[str, StoredEdge]]:
     """The neighbours before and after, among the memories of the same thread that pass."""
     passing = clause(filter, "n")
     here = clause(Filter(now=filter.now, known_at=filter.known_at, everything=True), "m")
@@ -139,9 +141,9 @@ def _in_thread(connection: apsw.Connection, ids: Sequence[str], filter: Filter) 
     found = []
     for id, created, before, after in rows:
         if before is not None:
-            found.append((id, Edge(from_id=before, to_id=id, kind=SEQUENCE, created_at=created)))
+            found.append((id, StoredEdge(from_id=before, to_id=id, kind=SEQUENCE, created_at=created)))
         if after is not None:
-            found.append((id, Edge(from_id=id, to_id=after, kind=SEQUENCE, created_at=created)))
+            found.append((id, StoredEdge(from_id=id, to_id=after, kind=SEQUENCE, created_at=created)))
     return found
 
 
@@ -160,7 +162,7 @@ def between(connection: apsw.Connection, pairs: Sequence[tuple[str, str]], filte
     return [count for (count,) in connection.execute(sql, bindings)]
 
 
-def everything(connection: apsw.Connection) -> list[Edge]:
+def everything(connection: apsw.Connection) -> list[StoredEdge]:
     """Every stored edge."""
     sql = f"SELECT {_COLUMNS} FROM edges e ORDER BY e.from_id, e.to_id, e.kind"
     return [_edge(row) for row in connection.execute(sql)]

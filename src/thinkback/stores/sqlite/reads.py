@@ -5,14 +5,14 @@ from collections.abc import Sequence
 import apsw
 
 from thinkback.errors import NotFound
-from thinkback.model import Filter, Record, Scored
+from thinkback.model import Filter, Scored, StoredRecord
 from thinkback.stores.sqlite.filters import Clause, clause
 from thinkback.stores.sqlite.rows import listed, select
 
 _AT = "m.recorded_at <= ? AND (m.retired_at IS NULL OR m.retired_at > ?)"
 
 
-def get(connection: apsw.Connection, ids: Sequence[str], known_at: int | None) -> dict[str, Record]:
+def get(connection: apsw.Connection, ids: Sequence[str], known_at: int | None) -> dict[str, StoredRecord]:
     """Records by id, in the order asked for."""
     version = "m.retired_at IS NULL" if known_at is None else _AT
     moments = () if known_at is None else (known_at, known_at)
@@ -21,7 +21,7 @@ def get(connection: apsw.Connection, ids: Sequence[str], known_at: int | None) -
     return {id: found[id] for id in ids if id in found}
 
 
-def page(connection: apsw.Connection, filter: Filter, limit: int, after: str | None) -> list[Record]:
+def page(connection: apsw.Connection, filter: Filter, limit: int, after: str | None) -> list[StoredRecord]:
     """Records newest first, from the one after `after`."""
     passing = clause(filter)
     sql, bindings = passing.sql, passing.bindings
@@ -64,6 +64,6 @@ def dated(connection: apsw.Connection, moment: int, filter: Filter, limit: int) 
     return sorted(near, key=lambda hit: (-hit.score, hit.id))[:limit]
 
 
-def history(connection: apsw.Connection, id: str) -> list[Record]:
+def history(connection: apsw.Connection, id: str) -> list[StoredRecord]:
     """Every version, the present one last."""
     return select(connection, "WHERE m.id = ? ORDER BY m.retired_at IS NULL, m.recorded_at, m.seq", (id,))

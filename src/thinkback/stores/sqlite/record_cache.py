@@ -5,7 +5,7 @@ from threading import Lock
 
 import apsw
 
-from thinkback.model import Record
+from thinkback.model import StoredRecord
 from thinkback.stores.base import StoreState
 from thinkback.stores.sqlite import counters, reads
 
@@ -18,9 +18,9 @@ class Shelf:
     def __init__(self) -> None:
         self._lock = Lock()
         self._state: StoreState | None = None
-        self._records: dict[str, Record] = {}
+        self._records: dict[str, StoredRecord] = {}
 
-    def get(self, connection: apsw.Connection, ids: Sequence[str]) -> dict[str, Record]:
+    def get(self, connection: apsw.Connection, ids: Sequence[str]) -> dict[str, StoredRecord]:
         """Records by id, in the order asked for."""
         records = self._at(counters.state(connection))
         missing = [id for id in ids if id not in records]
@@ -28,7 +28,7 @@ class Shelf:
             records |= reads.get(connection, missing, None)
         return {id: records[id] for id in ids if id in records}
 
-    def _at(self, state: StoreState) -> dict[str, Record]:
+    def _at(self, state: StoreState) -> dict[str, StoredRecord]:
         """The records kept for a state; an older one than the newest seen gets none to keep."""
         with self._lock:
             known = self._state

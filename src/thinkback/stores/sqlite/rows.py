@@ -7,7 +7,7 @@ from typing import Any
 import apsw
 
 from thinkback.input_checks import canonical_json
-from thinkback.model import Record
+from thinkback.model import StoredRecord
 
 FIELDS = (
     "id", "text", "essence", "kind", "tier", "priority", "importance", "confidence", "tags", "metadata", "thread", "position",
@@ -20,9 +20,9 @@ _MARKS = ", ".join("?" * (len(FIELDS) + 2))
 INSERT = f"INSERT INTO memories ({', '.join(FIELDS)}, seq, changed) VALUES ({_MARKS})"  # to_row, then seq and changed
 
 
-def to_record(row: Sequence[Any]) -> Record:
+def to_record(row: Sequence[Any]) -> StoredRecord:
     """The record of a row that was selected with COLUMNS."""
-    return Record(
+    return StoredRecord(
         id=row[0],
         text=row[1],
         essence=row[2],
@@ -55,7 +55,7 @@ def to_record(row: Sequence[Any]) -> Record:
     )
 
 
-def to_row(record: Record) -> tuple[Any, ...]:
+def to_row(record: StoredRecord) -> tuple[Any, ...]:
     """The values of FIELDS."""
     return (
         record.id,
@@ -90,7 +90,7 @@ def to_row(record: Record) -> tuple[Any, ...]:
     )
 
 
-def select(connection: apsw.Connection, tail: str, bindings: Sequence[Any] = ()) -> list[Record]:
+def select(connection: apsw.Connection, tail: str, bindings: Sequence[Any] = ()) -> list[StoredRecord]:
     """The records of `SELECT … FROM memories m <tail>`."""
     return [to_record(row) for row in connection.execute(f"SELECT {COLUMNS} FROM memories m {tail}", bindings)]
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from thinkback.errors import InvalidInput
 from thinkback.input_checks import validate
-from thinkback.model import Draft, Record, Vector
+from thinkback.model import Draft, StoredRecord, Vector
 from thinkback.stores.base import Snapshot
 from thinkback.stores.sqlite import counters, fulltext, generations, journal, links
 from thinkback.stores.sqlite.rows import COLUMNS, listed, select, to_record, to_row
@@ -19,7 +19,7 @@ from thinkback.stores.sqlite.writes import insert
 _DRAFTED = tuple(name for name in Draft.__dataclass_fields__ if name != "vector")
 
 
-def everything(connection: apsw.Connection) -> Iterator[Record]:
+def everything(connection: apsw.Connection) -> Iterator[StoredRecord]:
     """Every version of every memory, retired ones first, in order of recording."""
     sql = f"SELECT {COLUMNS} FROM memories m ORDER BY m.retired_at IS NULL, m.recorded_at, m.seq"
     return (to_record(row) for row in connection.execute(sql))
@@ -39,7 +39,7 @@ def snapshot(connection: apsw.Connection, vectors: bool) -> Snapshot:
 
 def _with_vectors(
     connection: apsw.Connection, live: generations.Generation | None
-) -> Iterator[tuple[Record, Vector | None]]:
+) -> Iterator[tuple[StoredRecord, Vector | None]]:
     sql = f"SELECT m.seq, {COLUMNS} FROM memories m ORDER BY m.retired_at IS NULL, m.recorded_at, m.seq"
     # Joined to the rows, the vectors would all have to be sorted with them.
     of_one = "SELECT vector FROM vectors WHERE seq = ? AND generation = ?"
@@ -50,7 +50,7 @@ def _with_vectors(
         yield record, None if stored is None else np.frombuffer(stored, dtype=generations.STORED)
 
 
-def restore(connection: apsw.Connection, records: Sequence[Record]) -> int:
+def restore(connection: apsw.Connection, records: Sequence[StoredRecord]) -> int:
     """Puts retired versions back; those already there are passed over."""
     new = _unknown(connection, [_checked(record) for record in records])
     if not new:
@@ -61,7 +61,7 @@ def restore(connection: apsw.Connection, records: Sequence[Record]) -> int:
     return len(new)
 
 
-def _checked(record: Record) -> Record:
+def _checked(record: StoredRecord) -> StoredRecord:
     if record.retired_at is None or record.retired_at < record.recorded_at:
         raise InvalidInput(
             f"version of {record.id!r} recorded at {record.recorded_at} and retired at {record.retired_at}: "
@@ -71,7 +71,7 @@ def _checked(record: Record) -> Record:
     return replace(record, tags=draft.tags, metadata=draft.metadata, essence=draft.essence, embedded=False)
 
 
-def _unknown(connection: apsw.Connection, records: Sequence[Record]) -> list[Record]:
+def _unknown(connection: apsw.Connection, records: Sequence[StoredRecord]) -> list[StoredRecord]:
     """The versions not in the store yet; the same one twice is two, as when something was changed there and back at once."""
     ids = sorted({record.id for record in records})
     retired = select(
@@ -86,5 +86,5 @@ def _unknown(connection: apsw.Connection, records: Sequence[Record]) -> list[Rec
     return new
 
 
-def _key(record: Record) -> tuple[Any, ...]:
+def _key(record: StoredRecord) -> tuple[Any, ...]:
     return to_row(replace(record, embedded=False))

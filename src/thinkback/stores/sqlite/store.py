@@ -11,7 +11,7 @@ import apsw
 
 from thinkback.ids import Entropy, IdSource
 from thinkback.input_checks import check_integer, validate
-from thinkback.model import SEQUENCE, Draft, Edge, Filter, Record, Vector
+from thinkback.model import SEQUENCE, Draft, Filter, StoredEdge, StoredRecord, Vector
 from thinkback.search.query.keywords import KeywordQuery
 from thinkback.stores.base import (
     OWED,
@@ -129,7 +129,7 @@ class SqliteStore:
         now: int,
         vector: Vector | None = None,
         space: EmbeddingSpace | None = None,
-    ) -> Record:
+    ) -> StoredRecord:
         with self._connections.write() as connection:
             return writes.update(connection, id, changes, now, None if vector is None else (vector, space))
 
@@ -157,7 +157,11 @@ class SqliteStore:
         """Writes the file anew if forgotten text may linger in it, and empties the log."""
         return self._scrubbing.pay()
 
-    def get(self, ids: Sequence[str], known_at: int | None = None) -> dict[str, Record]:
+    def owes_scrub(self) -> bool:
+        with self._connections.read() as connection:
+            return scrub.Debt.read(connection) is not None
+
+    def get(self, ids: Sequence[str], known_at: int | None = None) -> dict[str, StoredRecord]:
         with self._connections.read() as connection:
             if known_at is not None or self._connections.in_transaction:
                 return reads.get(connection, ids, known_at)
@@ -175,11 +179,11 @@ class SqliteStore:
         with self._connections.read() as connection:
             return reads.history(connection, id)
 
-    def restore_versions(self, records: Sequence[Record]) -> int:
+    def restore_versions(self, records: Sequence[StoredRecord]) -> int:
         with self._connections.write() as connection:
             return snapshot.restore(connection, records)
 
-    def export_records(self) -> Iterator[Record]:
+    def export_records(self) -> Iterator[StoredRecord]:
         # In memory there is one connection for all, which a slow consumer must not hold.
         with self._connections.read() as connection:
             found = snapshot.everything(connection)
@@ -201,7 +205,7 @@ class SqliteStore:
 
     # -- links and tags
 
-    def link(self, edges: Sequence[Edge], now: int) -> None:
+    def link(self, edges: Sequence[StoredEdge], now: int) -> None:
         with self._connections.write() as connection:
             links.link(connection, edges, now)
 
@@ -227,7 +231,7 @@ class SqliteStore:
         with self._connections.read() as connection:
             return links.between(connection, pairs, filter, most)
 
-    def export_edges(self) -> Iterator[Edge]:
+    def export_edges(self) -> Iterator[StoredEdge]:
         with self._connections.read() as connection:
             found = links.everything(connection)
         yield from found
@@ -313,7 +317,7 @@ class SqliteStore:
         with self._connections.read() as connection:
             return generations.of(connection, ids)
 
-    def unembedded(self, limit: int) -> dict[int, Record]:
+    def unembedded(self, limit: int) -> dict[int, StoredRecord]:
         with self._connections.read() as connection:
             return generations.unembedded(connection, limit)
 
@@ -325,7 +329,7 @@ class SqliteStore:
         with self._connections.write() as connection:
             return generations.begin(connection, space)
 
-    def next_to_reembed(self, limit: int) -> dict[int, Record]:
+    def next_to_reembed(self, limit: int) -> dict[int, StoredRecord]:
         with self._connections.read() as connection:
             return generations.lacking(connection, limit)
 

@@ -8,7 +8,7 @@ import apsw
 
 from thinkback.errors import InvalidInput, NotFound
 from thinkback.input_checks import check_interval, validate_changes
-from thinkback.model import Draft, Record, Vector
+from thinkback.model import Draft, StoredRecord, Vector
 from thinkback.stores.base import STANDING, VERSIONED, EmbeddingSpace
 from thinkback.stores.sqlite import counters, fulltext, generations, rows
 
@@ -19,7 +19,7 @@ def add(
     now: int,
     space: EmbeddingSpace | None,
     new_ids: Callable[[int], Sequence[str]],
-) -> list[Record]:
+) -> list[StoredRecord]:
     """Writes validated drafts; `new_ids(n)` names those that have no name yet."""
     records = _records(connection, drafts, now, new_ids)
     seqs = counters.take_seqs(connection, len(records))
@@ -31,7 +31,7 @@ def add(
 
 def _records(
     connection: apsw.Connection, drafts: Sequence[Draft], now: int, new_ids: Callable[[int], Sequence[str]]
-) -> list[Record]:
+) -> list[StoredRecord]:
     _refuse_taken(connection, [draft.id for draft in drafts if draft.id is not None])
     names = iter(new_ids(sum(draft.id is None for draft in drafts)))
     positions = _positions(connection, drafts)
@@ -41,10 +41,10 @@ def _records(
     ]
 
 
-def _record(draft: Draft, id: str, position: int | None, now: int) -> Record:
+def _record(draft: Draft, id: str, position: int | None, now: int) -> StoredRecord:
     created = now if draft.created_at is None else draft.created_at
     recorded = now if draft.recorded_at is None else draft.recorded_at
-    return Record(
+    return StoredRecord(
         id=id,
         text=draft.text,
         essence=draft.essence,
@@ -122,7 +122,7 @@ def _put_vectors(
         generations.put(connection, live.number, zip((seq for seq, _ in given), unit, strict=True))
 
 
-def insert(connection: apsw.Connection, seqs: Sequence[int], records: Sequence[Record], change: int) -> None:
+def insert(connection: apsw.Connection, seqs: Sequence[int], records: Sequence[StoredRecord], change: int) -> None:
     """Writes rows and tags; full text and vectors are the caller's."""
     numbered = list(zip(seqs, records, strict=True))
     connection.executemany(rows.INSERT, ((*rows.to_row(record), seq, change) for seq, record in numbered))
@@ -136,7 +136,7 @@ def update(
     changes: Mapping[str, Any],
     now: int,
     given: tuple[Vector, EmbeddingSpace | None] | None,
-) -> Record:
+) -> StoredRecord:
     """Retires the present version and writes a new one; a vector made for the old text does not follow a new one."""
     checked = validate_changes(changes, VERSIONED)
     old_seq, old = present(connection, id)
@@ -159,7 +159,7 @@ def update(
     return new
 
 
-def _changed(connection: apsw.Connection, old: Record, changes: Mapping[str, Any], now: int) -> Record:
+def _changed(connection: apsw.Connection, old: StoredRecord, changes: Mapping[str, Any], now: int) -> StoredRecord:
     # A clock that runs backwards must not make a version end before it began.
     recorded = max(now, old.recorded_at)
     new = replace(old, **changes, updated_at=now, recorded_at=recorded)
@@ -173,7 +173,7 @@ def _changed(connection: apsw.Connection, old: Record, changes: Mapping[str, Any
     return new
 
 
-def present(connection: apsw.Connection, id: str) -> tuple[int, Record]:
+def present(connection: apsw.Connection, id: str) -> tuple[int, StoredRecord]:
     """The row number and the record of the present version."""
     sql = f"SELECT m.seq, {rows.COLUMNS} FROM memories m WHERE m.id = ? AND m.retired_at IS NULL"
     row = connection.execute(sql, (id,)).fetchone()

@@ -6,7 +6,7 @@ import pytest
 
 from thinkback.clock import DAY
 from thinkback.errors import InvalidInput, NotFound
-from thinkback.model import Edge, Filter
+from thinkback.model import Filter, StoredEdge
 from thinkback.stores.base import Store
 from thinkback.testing.contract.words import NOW, ids, put, put_one
 
@@ -24,7 +24,7 @@ class LinkLaws:
     def test_edges_are_seen_from_both_ends_strongest_first(self, store: Store) -> None:
         a, b, c, d = put(store, "a", "b", "c", "d")
         weights = ((a, b, 0.5), (c, a, 0.9), (a, d, 0.5))
-        store.link([Edge(from_id=x.id, to_id=y.id, kind="k", weight=w) for x, y, w in weights], NOW)
+        store.link([StoredEdge(from_id=x.id, to_id=y.id, kind="k", weight=w) for x, y, w in weights], NOW)
         assert _ends(store, a.id) == [("c", "k", 0.9), ("b", "k", 0.5), ("d", "k", 0.5)]
         assert _ends(store, a.id, limit=2) == [("c", "k", 0.9), ("b", "k", 0.5)]
         assert _ends(store, b.id) == [("a", "k", 0.5)]
@@ -33,8 +33,8 @@ class LinkLaws:
     def test_kinds_are_chosen_before_the_limit(self, store: Store) -> None:
         hub, weak, before, after = put(store, "hub", "weak", "before", "after")
         many = put(store, *[f"near {n}" for n in range(12)])
-        store.link([Edge(from_id=near.id, to_id=hub.id, kind="nearest", weight=0.9) for near in many], NOW)
-        store.link([Edge(from_id=hub.id, to_id=weak.id, weight=0.1)], NOW)
+        store.link([StoredEdge(from_id=near.id, to_id=hub.id, kind="nearest", weight=0.9) for near in many], NOW)
+        store.link([StoredEdge(from_id=hub.id, to_id=weak.id, weight=0.1)], NOW)
         for position, record in enumerate((before, hub, after)):
             store.update(record.id, {"thread": "t", "position": position}, NOW)
 
@@ -53,14 +53,16 @@ class LinkLaws:
 
     def test_the_same_link_again_replaces_its_weight(self, store: Store) -> None:
         a, b = put(store, "a", "b")
-        store.link([Edge(from_id=a.id, to_id=b.id, weight=0.2), Edge(from_id=a.id, to_id=b.id, kind="other")], NOW)
-        store.link([Edge(from_id=a.id, to_id=b.id, weight=0.7)], NOW + 1)
+        store.link(
+            [StoredEdge(from_id=a.id, to_id=b.id, weight=0.2), StoredEdge(from_id=a.id, to_id=b.id, kind="other")], NOW
+        )
+        store.link([StoredEdge(from_id=a.id, to_id=b.id, weight=0.7)], NOW + 1)
         assert _ends(store, a.id) == [("b", "other", 1.0), ("b", "related", 0.7)]
         assert [edge.created_at for edge in store.export_edges()] == [NOW, NOW]
 
     def test_unlinking_says_how_many_there_were(self, store: Store) -> None:
         a, b = put(store, "a", "b")
-        store.link([Edge(from_id=a.id, to_id=b.id, kind=kind) for kind in ("x", "y", "z")], NOW)
+        store.link([StoredEdge(from_id=a.id, to_id=b.id, kind=kind) for kind in ("x", "y", "z")], NOW)
         assert store.unlink(b.id, a.id) == 0
         assert store.unlink(a.id, b.id, "x") == 1
         assert store.unlink(a.id, b.id) == 2
@@ -68,16 +70,16 @@ class LinkLaws:
 
     def test_links_that_cannot_be_are_refused(self, store: Store) -> None:
         a, b = put(store, "a", "b")
-        good = Edge(from_id=a.id, to_id=b.id)
+        good = StoredEdge(from_id=a.id, to_id=b.id)
         with pytest.raises(NotFound, match="nobody"):
-            store.link([good, Edge(from_id=a.id, to_id="nobody")], NOW)
+            store.link([good, StoredEdge(from_id=a.id, to_id="nobody")], NOW)
         bad = (
-            Edge(from_id=a.id, to_id=a.id),
-            Edge(from_id=a.id, to_id=b.id, weight=float("nan")),
-            Edge(from_id=a.id, to_id=b.id, weight=-1.0),
-            Edge(from_id=a.id, to_id=b.id, kind=" "),
-            Edge(from_id=a.id, to_id=b.id, kind="next"),
-            Edge(from_id=a.id, to_id=b.id, valid_from=NOW, valid_to=NOW - 1),
+            StoredEdge(from_id=a.id, to_id=a.id),
+            StoredEdge(from_id=a.id, to_id=b.id, weight=float("nan")),
+            StoredEdge(from_id=a.id, to_id=b.id, weight=-1.0),
+            StoredEdge(from_id=a.id, to_id=b.id, kind=" "),
+            StoredEdge(from_id=a.id, to_id=b.id, kind="next"),
+            StoredEdge(from_id=a.id, to_id=b.id, valid_from=NOW, valid_to=NOW - 1),
         )
         for edge in bad:
             with pytest.raises(InvalidInput):
@@ -86,14 +88,14 @@ class LinkLaws:
 
     def test_edges_hold_for_a_time(self, store: Store) -> None:
         a, b = put(store, "a", "b", created_at=NOW - 9 * DAY)
-        store.link([Edge(from_id=a.id, to_id=b.id, valid_from=NOW - DAY, valid_to=NOW + DAY)], NOW)
+        store.link([StoredEdge(from_id=a.id, to_id=b.id, valid_from=NOW - DAY, valid_to=NOW + DAY)], NOW)
         for now, seen in ((NOW - DAY - 1, 0), (NOW - DAY, 1), (NOW + DAY - 1, 1), (NOW + DAY, 0)):
             assert len(_ends(store, a.id, Filter(now=now))) == seen
         assert _ends(store, a.id, Filter(now=NOW, as_of=NOW - 2 * DAY)) == []
 
     def test_an_edge_to_a_hidden_memory_is_not_seen(self, store: Store) -> None:
         a, b, c = put(store, "a", "b", "c")
-        store.link([Edge(from_id=a.id, to_id=x.id) for x in (b, c)], NOW)
+        store.link([StoredEdge(from_id=a.id, to_id=x.id) for x in (b, c)], NOW)
         store.amend({b.id: {"archived_at": NOW}}, NOW)
         assert _ends(store, a.id) == [("c", "related", 1.0)]
         only_a = Filter(now=NOW).only([a.id])

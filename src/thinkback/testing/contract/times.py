@@ -3,7 +3,7 @@
 import pytest
 
 from thinkback.clock import DAY
-from thinkback.model import Edge, Filter
+from thinkback.model import Filter, StoredEdge
 from thinkback.stores.base import Store
 from thinkback.testing.contract.words import (
     NOW,
@@ -73,7 +73,7 @@ class TimeLaws:
     def test_known_at_holds_for_threads_and_edges(self, store: Store) -> None:
         a, b = put(store, "a", "b", thread="t")
         (c,) = put(store, "c", thread="t", now=NOW + DAY)
-        store.link([Edge(from_id=a.id, to_id=b.id, created_at=NOW + DAY)], NOW + DAY)
+        store.link([StoredEdge(from_id=a.id, to_id=b.id, created_at=NOW + DAY)], NOW + DAY)
         then, now = everything(now=NOW + DAY, known_at=NOW), everything(now=NOW + DAY)
         kinds = {
             name: {id: [e.kind for e in edges] for id, edges in store.edges([a.id, b.id, c.id], f, 9).items()}

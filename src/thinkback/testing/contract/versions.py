@@ -7,7 +7,7 @@ import pytest
 
 from thinkback.clock import DAY
 from thinkback.errors import InvalidInput, NotFound
-from thinkback.model import Edge, Filter
+from thinkback.model import Filter, StoredEdge
 from thinkback.stores.base import JournalEntry, Judgement, Store
 from thinkback.testing.contract.words import NOW, SPACE, TOY, by_keyword, by_vector, everything, ids, put, put_one
 
@@ -61,7 +61,7 @@ class VersionLaws:
     def test_forgetting_leaves_nothing(self, store: Store) -> None:
         gone, kept = put(store, "the grey cat", "the brown dog", tags=("pets",))
         store.update(gone.id, {"text": "the black cat"}, NOW + 1)
-        store.link([Edge(from_id=gone.id, to_id=kept.id)], NOW)
+        store.link([StoredEdge(from_id=gone.id, to_id=kept.id)], NOW)
         store.judge([Judgement("which cat?", gone.id, 1, NOW)])
         store.log([JournalEntry(0, "tidy", gone.id, {"text": "the grey cat"}, {"text": "the black cat"}, NOW, "b1")])
         assert store.forget([gone.id, "nobody", gone.id]) == [gone.id]
@@ -129,7 +129,7 @@ class VersionLaws:
     def test_a_snapshot_holds_what_was_there_when_it_was_taken(self, store: Store) -> None:
         first, second = put(store, "a cat", "a dog")
         store.update(first.id, {"text": "a grey cat"}, NOW + 1, TOY.embed_query("a grey cat"), SPACE)
-        store.link([Edge(from_id=first.id, to_id=second.id)], NOW)
+        store.link([StoredEdge(from_id=first.id, to_id=second.id)], NOW)
         store.set_setting("key", "value")
         with store.snapshot(vectors=True) as found:
             store.forget([second.id])

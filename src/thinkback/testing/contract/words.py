@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from thinkback.clock import to_us
-from thinkback.model import Draft, Filter, Record, Scored
+from thinkback.model import Draft, Filter, Scored, StoredRecord
 from thinkback.search.query.keywords import parse_keywords
 from thinkback.stores.base import EmbeddingSpace, Store
 from thinkback.testing.toys import ToyEmbedder
@@ -14,12 +14,12 @@ TOY = ToyEmbedder(64)
 SPACE = EmbeddingSpace(TOY.fingerprint, TOY.dimensions)
 
 
-def put(store: Store, *texts: str, now: int = NOW, **fields: Any) -> list[Record]:
+def put(store: Store, *texts: str, now: int = NOW, **fields: Any) -> list[StoredRecord]:
     """Adds memories with these texts and equal fields otherwise, embedded by the toy."""
     return store.add([Draft(text=text, vector=TOY.embed_query(text), **fields) for text in texts], now, SPACE)
 
 
-def put_one(store: Store, text: str, now: int = NOW, **fields: Any) -> Record:
+def put_one(store: Store, text: str, now: int = NOW, **fields: Any) -> StoredRecord:
     """Adds one memory, embedded by the toy."""
     return put(store, text, now=now, **fields)[0]
 
