@@ -24,7 +24,14 @@ KINDS: tuple[Kind, ...] = get_args(Kind)
 TIERS: tuple[Tier, ...] = get_args(Tier)
 PRIORITIES: tuple[Priority, ...] = get_args(Priority)
 REFLECTION: Kind = "reflection"  # a memory that a consolidation made of others
-SEQUENCE = "next"  # the kind of the edge between two memories that follow each other in a thread
+
+# Kinds of edges that the engine reads or writes itself; callers may use any other name.
+RELATED = "related"  # what a caller linked without naming a kind
+SEQUENCE = "next"  # between two memories that follow each other in a thread; derived, never stored
+NEAREST = "nearest"  # from a memory to its nearest neighbour
+CONSOLIDATED = "consolidated_from"  # from a reflection to each memory it was made from
+CORROBORATES = "corroborates"  # from a memory to the older one that it repeats
+CONTESTED = "contested_by"  # from an older memory to the newer one that contradicts it
 
 T = TypeVar("T")
 Vector = NDArray[np.float32]
@@ -111,7 +118,7 @@ class StoredEdge:
 
     from_id: str
     to_id: str
-    kind: str = "related"
+    kind: str = RELATED
     weight: float = 1.0
     valid_from: int | None = None
     valid_to: int | None = None
@@ -289,6 +296,32 @@ def _spans(moment: int, start: int, end: int | None) -> bool:
 
 def _same_json(a: Any, b: Any) -> bool:
     return a == b and isinstance(a, bool) == isinstance(b, bool)
+
+
+@dataclass(frozen=True, slots=True)
+class KeywordTerm:
+    """One thing looked for: a word, the beginning of words (`auto*`), or a phrase of single characters."""
+
+    text: str
+    prefix: bool = False
+    phrase: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class KeywordQuery:
+    """What the keyword leg looks for.
+
+    `expression` is ready for FTS5's MATCH and empty in mode "empty". In expert mode `fallback` is the bare expression to use
+    once if FTS5 rejects the expert one, and `terms` and `dropped` describe that fallback. `truncated` says that terms after
+    the first 256 distinct ones were ignored.
+    """
+
+    mode: Literal["bare", "expert", "empty"]
+    terms: tuple[KeywordTerm, ...]
+    dropped: tuple[str, ...]
+    expression: str
+    fallback: str | None = None
+    truncated: bool = False
 
 
 @dataclass(frozen=True, slots=True)

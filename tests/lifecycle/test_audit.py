@@ -14,10 +14,10 @@ from thinkback.apps.cli import main
 from thinkback.clock import DAY, WEEK
 from thinkback.errors import ModelError
 from thinkback.lifecycle.audit import AuditReport, Finding
-from thinkback.lifecycle.corroboration import CORROBORATES
 from thinkback.lifecycle.redact import Redacted
 from thinkback.lifecycle.reflect.promote import RAISED, raised
 from thinkback.memory import Memory
+from thinkback.model import CORROBORATES
 from thinkback.testing import ToyEmbedder
 
 TOKEN = "ghp_" + "aB3dE6gH9jK2mN5pQ8sT1vW4yZ7cF0hJaB3d"

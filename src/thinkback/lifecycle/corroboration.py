@@ -7,12 +7,10 @@ from thinkback.clock import iso
 from thinkback.errors import InvalidInput, NotFound
 from thinkback.lifecycle import confidence, journal
 from thinkback.lifecycle.journal import Action
-from thinkback.lifecycle.reflect.observations import CORROBORATES
 from thinkback.lifecycle.repetition import by_age, repetitions, saying_of
-from thinkback.model import Filter, StoredEdge, StoredRecord
+from thinkback.model import CONTESTED, CORROBORATES, Filter, StoredEdge, StoredRecord
 from thinkback.stores.base import Store
 
-CONTESTED = "contested_by"  # the kind of the edge from an older memory to the newer one that contradicts it
 DECAYED_UNTIL = "tidy.decayed_until"
 MOST_AT_ONCE = 32  # a batch of more is bulk, and left to `tidy`
 _ALL = 1_000_000

@@ -14,9 +14,9 @@ from thinkback.lifecycle.reflect.observations import pages
 from thinkback.lifecycle.repetition import holding
 from thinkback.model import REFLECTION, Filter, StoredRecord, Vector
 from thinkback.search.pipeline import members
-from thinkback.search.query.keywords import segment
 from thinkback.stores.base import OWED, Store
 from thinkback.stores.byte_search import SHORTEST, found_in
+from thinkback.stores.segmentation import segment
 
 RUN = 24  # bytes of text looked for at once
 _NUMBERS = 8  # of a vector looked for at once, from its beginning, middle and end

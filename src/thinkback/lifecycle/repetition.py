@@ -14,9 +14,10 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from thinkback.model import REFLECTION, Draft, Filter, StoredRecord, Vector
-from thinkback.search.query.keywords import KeywordQuery, parse_keywords, segment
+from thinkback.model import REFLECTION, Draft, Filter, KeywordQuery, StoredRecord, Vector
+from thinkback.search.query.keywords import expression, parse_keywords
 from thinkback.stores.base import Store
+from thinkback.stores.segmentation import segment
 
 FEWEST_WORDS = 3
 NEAR = 0.95
@@ -169,4 +170,4 @@ def holding(text: str) -> KeywordQuery:
     terms = sorted(parsed.terms, key=lambda term: (-len(term.text), term.text))[:_WORDS_ASKED]
     if not terms:
         return KeywordQuery("empty", (), (), "")
-    return KeywordQuery("expert", tuple(terms), (), " AND ".join(term.expression for term in terms))
+    return KeywordQuery("expert", tuple(terms), (), " AND ".join(map(expression, terms)))

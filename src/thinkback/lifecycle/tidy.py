@@ -10,11 +10,11 @@ from thinkback.clock import iso
 from thinkback.lifecycle import journal
 from thinkback.lifecycle.corroboration import DECAYED_UNTIL, decayed_until, settled
 from thinkback.lifecycle.journal import Action
-from thinkback.lifecycle.reflect.observations import CORROBORATES, pages
+from thinkback.lifecycle.reflect.observations import pages
 from thinkback.lifecycle.reflect.promote import RAISED, TOP, raised, standing
 from thinkback.lifecycle.repetition import Saying, by_age, repetitions
 from thinkback.lifecycle.tiers import risen
-from thinkback.model import REFLECTION, Filter, StoredEdge, StoredRecord
+from thinkback.model import CORROBORATES, REFLECTION, Filter, StoredEdge, StoredRecord
 from thinkback.stores.base import Store
 
 DEMOTE_BELOW = 0.5  # well under the .7 that promotes, so that nothing swings to and fro

@@ -5,12 +5,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from thinkback.errors import NotFound
-from thinkback.lifecycle.corroboration import CONTESTED, DECAYED_UNTIL
-from thinkback.lifecycle.reflect.observations import CORROBORATES
+from thinkback.lifecycle.corroboration import DECAYED_UNTIL
 from thinkback.lifecycle.reflect.promote import RAISED, raised
 from thinkback.lifecycle.reflect.rebuild import rebuild
 from thinkback.lifecycle.reflect.themes import as_written
-from thinkback.model import StoredRecord
+from thinkback.model import CONTESTED, CORROBORATES, StoredRecord
 from thinkback.stores.base import STANDING, JournalEntry, Store
 
 _ALL = 10_000_000

@@ -9,8 +9,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from thinkback.model import Draft, Filter, Scored, StoredEdge, StoredRecord, Vector
-from thinkback.search.query.keywords import KeywordQuery
+from thinkback.model import Draft, Filter, KeywordQuery, Scored, StoredEdge, StoredRecord, Vector
 
 # Fields an `update` may change; each update leaves the older version behind for `known_at`.
 VERSIONED = (

@@ -8,8 +8,10 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from thinkback.search.query.keywords import MAX_EXPERT_LENGTH, MAX_TERMS, Term, parse_keywords, segment
+from thinkback.model import KeywordTerm
+from thinkback.search.query.keywords import MAX_EXPERT_LENGTH, MAX_TERMS, parse_keywords
 from thinkback.search.query.stopwords import FUNCTION_WORDS
+from thinkback.stores.segmentation import segment
 
 FUZZED = int(os.environ.get("THINKBACK_FUZZED_QUERIES", "20000"))
 any_text = st.text(st.characters(codec=None, exclude_categories=()))  # lone surrogates and NUL too
@@ -46,7 +48,7 @@ class TestBareQueries:
     def test_a_bag_of_words_joined_with_or(self):
         query = parse_keywords("grey cat Oscar")
         assert query.mode == "bare"
-        assert query.terms == (Term("grey"), Term("cat"), Term("Oscar"))
+        assert query.terms == (KeywordTerm("grey"), KeywordTerm("cat"), KeywordTerm("Oscar"))
         assert query.expression == '"grey" OR "cat" OR "Oscar"'
         assert (query.dropped, query.fallback, query.truncated) == ((), None, False)
 
@@ -91,14 +93,14 @@ class TestBareQueries:
     @pytest.mark.parametrize(
         ("query", "terms"),
         [
-            ("auto*", (Term("auto", prefix=True),)),
-            ("auto*, bike", (Term("auto", prefix=True), Term("bike"))),
-            ("(auto*)", (Term("auto", prefix=True),)),
-            ("auto auto*", (Term("auto"), Term("auto", prefix=True))),
-            ("2*3", (Term("2"), Term("3"))),
-            ("**bold**", (Term("bold"),)),
-            ("*slanted*", (Term("slanted"),)),
-            ("* star", (Term("star"),)),
+            ("auto*", (KeywordTerm("auto", prefix=True),)),
+            ("auto*, bike", (KeywordTerm("auto", prefix=True), KeywordTerm("bike"))),
+            ("(auto*)", (KeywordTerm("auto", prefix=True),)),
+            ("auto auto*", (KeywordTerm("auto"), KeywordTerm("auto", prefix=True))),
+            ("2*3", (KeywordTerm("2"), KeywordTerm("3"))),
+            ("**bold**", (KeywordTerm("bold"),)),
+            ("*slanted*", (KeywordTerm("slanted"),)),
+            ("* star", (KeywordTerm("star"),)),
         ],
     )
     def test_one_trailing_star_is_a_prefix(self, query, terms):
@@ -153,7 +155,7 @@ class TestExpertQueries:
     def test_the_fallback_is_the_bare_query_without_operators(self):
         query = parse_keywords('content:cats AND "dogs')
         assert query.fallback == '"cats" OR "dogs"'
-        assert query.terms == (Term("cats"), Term("dogs"))
+        assert query.terms == (KeywordTerm("cats"), KeywordTerm("dogs"))
 
     def test_the_fallback_of_operators_alone_is_themselves(self):
         assert parse_keywords("NOT").fallback == '"NOT"'

@@ -6,10 +6,11 @@ from datetime import UTC
 import pytest
 
 from thinkback.clock import to_us
-from thinkback.search.query.keywords import parse_keywords, segment
+from thinkback.search.query.keywords import parse_keywords
 from thinkback.search.query.tags import Vocabulary, infer_tags
 from thinkback.search.query.time import EnglishExtractor, TemplatedExtractor
 from thinkback.search.query.time_patterns import PHRASES
+from thinkback.stores.segmentation import segment
 
 NOW = to_us("2024-05-15T15:00:00Z")
 VOCABULARY = Vocabulary.of(

@@ -16,10 +16,10 @@ from numpy.typing import NDArray
 
 from thinkback.errors import MissingExtra, Notice
 from thinkback.lifecycle.reflect import approximate as index
-from thinkback.lifecycle.reflect.model import NEAREST, Consolidation
+from thinkback.lifecycle.reflect.model import Consolidation
 from thinkback.lifecycle.reflect.nearest import BLOCK_ROWS, Neighbourhood, Rows
 from thinkback.lifecycle.reflect.observations import SEEN, Observations
-from thinkback.model import StoredEdge
+from thinkback.model import NEAREST, StoredEdge
 from thinkback.stores.base import Store
 
 Progress = Callable[[int, int], None]

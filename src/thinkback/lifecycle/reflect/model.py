@@ -6,9 +6,6 @@ from typing import Literal
 
 from thinkback.errors import InvalidInput, Notice, did_you_mean
 
-NEAREST = "nearest"  # the kind of the edge from a memory to its nearest neighbour
-CONSOLIDATED = "consolidated_from"  # from a reflection to each memory it was made from
-
 CLUSTERINGS = ("labels", "linkage")
 
 

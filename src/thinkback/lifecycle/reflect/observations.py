@@ -7,15 +7,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from thinkback.lifecycle.reflect.model import NEAREST
 from thinkback.lifecycle.reflect.promote import RAISED
 from thinkback.lifecycle.reflect.themes import THEME, identity
-from thinkback.model import REFLECTION, Filter, StoredEdge, StoredRecord, Vector
+from thinkback.model import CORROBORATES, NEAREST, REFLECTION, Filter, StoredEdge, StoredRecord, Vector
 from thinkback.search.pipeline import listed, members
 from thinkback.stores.base import EmbeddingSpace, Store
 
 SEEN = "reflect.seen"  # the setting that says which memories were compared
-CORROBORATES = "corroborates"  # the kind of the edge from a memory to the older one it repeats
 _EVERY = 100_000_000
 
 

@@ -10,8 +10,8 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from thinkback.search.query.keywords import segment
 from thinkback.search.query.stopwords import CONTRACTED_ENDINGS, FUNCTION_WORDS, NEGATED_STEMS
+from thinkback.stores.segmentation import segment
 
 Term = tuple[str, ...]
 

@@ -5,11 +5,11 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from thinkback.lifecycle.reflect import themes
-from thinkback.lifecycle.reflect.model import CONSOLIDATED, PUBLISHED, Theme
+from thinkback.lifecycle.reflect.model import PUBLISHED, Theme
 from thinkback.lifecycle.reflect.observations import pages
 from thinkback.lifecycle.reflect.phrases import Lexicon, key_phrases
 from thinkback.lifecycle.reflect.plan import SAME
-from thinkback.model import REFLECTION, Draft, Filter, StoredEdge, StoredRecord
+from thinkback.model import CONSOLIDATED, REFLECTION, Draft, Filter, StoredEdge, StoredRecord
 from thinkback.search.pipeline import members
 from thinkback.stores.base import Store
 

@@ -9,11 +9,11 @@ from thinkback.ids import IdSource
 from thinkback.lifecycle.reflect import promote as promotion
 from thinkback.lifecycle.reflect import themes
 from thinkback.lifecycle.reflect.link_nearest import Linker, Overtaken, Progress
-from thinkback.lifecycle.reflect.model import CONSOLIDATED, PUBLISHED, Consolidation, Reflected, Theme
+from thinkback.lifecycle.reflect.model import PUBLISHED, Consolidation, Reflected, Theme
 from thinkback.lifecycle.reflect.observations import Observations, observe
 from thinkback.lifecycle.reflect.plan import Plan, plan, said
 from thinkback.lifecycle.reflect.sentences import PATIENT, Patience, kept, tell
-from thinkback.model import StoredEdge, StoredRecord
+from thinkback.model import CONSOLIDATED, StoredEdge, StoredRecord
 from thinkback.models.chat import Chat
 from thinkback.search.pipeline import members
 from thinkback.stores.base import JournalEntry, Store

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from thinkback.lifecycle.reflect.model import CONSOLIDATED, PUBLISHED
-from thinkback.model import Run, StoredRecord
+from thinkback.lifecycle.reflect.model import PUBLISHED
+from thinkback.model import CONSOLIDATED, Run, StoredRecord
 from thinkback.search.legs.base import NO_VECTOR, spoken
 from thinkback.search.query.parse import Query
 from thinkback.stores.base import Store

@@ -1,8 +1,8 @@
 """Keyword query syntax: from what people type to an FTS5 expression that never fails.
 
 A bare query is a bag of words joined with OR. Expert syntax (a quoted phrase, an upper-case AND, OR or NOT, a
-column filter) reaches FTS5 as typed. Scripts written without spaces are indexed one character per token, by
-`segment`, and searched as phrases of such tokens.
+column filter) reaches FTS5 as typed. Scripts written without spaces are indexed one character per token
+(`stores.segmentation`) and searched as phrases of such tokens.
 """
 
 import re
@@ -10,55 +10,31 @@ import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
-from typing import Literal
 
+from thinkback.model import KeywordQuery, KeywordTerm
 from thinkback.search.query.stopwords import CONTRACTED_ENDINGS, FUNCTION_WORDS, NAMES_WHEN_CAPITALISED, NEGATED_STEMS
+from thinkback.stores.segmentation import EAST_ASIAN, PICTURES, SOUTH_EAST_ASIAN, needs_spaces, segment
 
 COLUMNS = ("essence", "content", "tags")
 MAX_TERMS = 256
 MAX_EXPERT_LENGTH = 10_000
 
-# Han, kana, bopomofo and Hangul with their extensions; punctuation of those blocks stays out.
-_EAST_ASIAN = (
-    r"\u1100-\u11ff\u2e80-\u2fdf\u3005-\u3007\u3021-\u3029\u3031-\u3035\u3038-\u303c\u3041-\u309f\u30a1-\u30fa\u30fc-\u30ff"
-    r"\u3105-\u318e\u31a0-\u31bf\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\ua960-\ua97f\uac00-\ud7ff\uf900-\ufaff"
-    r"\uff66-\uff9f\uffa0-\uffdc\U0001aff0-\U0001b16f\U00020000-\U0003ffff"
-)
-# Thai, Lao, Burmese and Khmer: letters and vowel signs, without their digits and punctuation.
-_SOUTH_EAST_ASIAN = (
-    r"\u0e01-\u0e3a\u0e40-\u0e4e\u0e81-\u0ebd\u0ec0-\u0ecd\u0edc-\u0edf\u1000-\u103f\u1050-\u108f\u109a-\u109d"
-    r"\u1780-\u17d3\u17dc-\u17dd\ua9e0-\ua9ef\ua9fa-\ua9fe\uaa60-\uaa7f"
-)
-# FTS5 knows the characters of Unicode 6.1; what came later it takes for letters, so "job🤖" and "₽500" would be one
-# word each. Pictures become words of their own, and marks become separators.
-_PICTURES = r"\u20ba-\u20cf\u218a\u218b\u23f4-\u23ff\u2427-\u2429\u2700\u2b4d-\u2bff\U0001f000-\U0001fbff"
-_LATE_MARKS = (
-    r"\u058d\u058e\u0605\u061c\u061d\u07fe\u07ff\u0888\u0890\u0891\u08e2\u09fd\u0a76\u0c77\u0c84\u0d4f\u1b4e\u1b4f\u1b7d-\u1b7f"
-    r"\u2066-\u2069\u2e3c-\u2e5d\u2ffc-\u2fff\u31e4\u31e5\u31ef\u32ff\ua8fc\uab5b\uab6a\uab6b\ufbc2\ufd40-\ufd4f\ufdcf\ufdfe\ufdff"
-)
 # Longest run searched as one phrase, and the overlapping pieces a longer one is cut into: a whole sentence would
 # match nothing. Two East Asian characters are about a word, and so are four letters of an alphabetic script.
 _PHRASE_LIMIT = {"east": (4, 2), "south": (8, 4), "pictures": (1, 1)}
-
-# The class of characters as `re` wants it costs milliseconds to compile, and most texts never need it.
-
-
-@cache
-def _spaced() -> re.Pattern[str]:
-    return re.compile(f"([{_EAST_ASIAN}{_SOUTH_EAST_ASIAN}{_PICTURES}{_LATE_MARKS}])")
 
 
 @cache
 def _runs() -> re.Pattern[str]:
     return re.compile(
-        f"(?P<east>[{_EAST_ASIAN}]+)|(?P<south>[{_SOUTH_EAST_ASIAN}]+)|(?P<pictures>[{_PICTURES}]+)"
-        f"|[^{_EAST_ASIAN}{_SOUTH_EAST_ASIAN}{_PICTURES}]+"
+        f"(?P<east>[{EAST_ASIAN}]+)|(?P<south>[{SOUTH_EAST_ASIAN}]+)|(?P<pictures>[{PICTURES}]+)"
+        f"|[^{EAST_ASIAN}{SOUTH_EAST_ASIAN}{PICTURES}]+"
     )
 
 
 @cache
 def _picture() -> re.Pattern[str]:
-    return re.compile(f"[{_PICTURES}]")
+    return re.compile(f"[{PICTURES}]")
 
 
 # FTS5 reads C strings, and lone surrogates have no UTF-8.
@@ -77,47 +53,21 @@ _SPACES = re.compile(r"\s")
 _APOSTROPHES = "'’＇"
 
 
-@dataclass(frozen=True, slots=True)
-class Term:
-    """One thing looked for: a word, the beginning of words (`auto*`), or a phrase of single characters."""
-
-    text: str
-    prefix: bool = False
-    phrase: bool = False
-
-    @property
-    def expression(self) -> str:
-        """The term as FTS5 reads it, always quoted."""
-        inner = " ".join(segment(self.text).split()) if self.phrase else self.text
-        return f'"{inner}"*' if self.prefix else f'"{inner}"'
-
-
-@dataclass(frozen=True, slots=True)
-class KeywordQuery:
-    """What the keyword leg looks for.
-
-    `expression` is ready for FTS5's MATCH and empty in mode "empty". In expert mode `fallback` is the bare
-    expression to use once if FTS5 rejects the expert one, and `terms` and `dropped` describe that fallback.
-    `truncated` says that terms after the first 256 distinct ones were ignored.
-    """
-
-    mode: Literal["bare", "expert", "empty"]
-    terms: tuple[Term, ...]
-    dropped: tuple[str, ...]
-    expression: str
-    fallback: str | None = None
-    truncated: bool = False
+def expression(term: KeywordTerm) -> str:
+    """The term as FTS5 reads it, always quoted."""
+    inner = " ".join(segment(term.text).split()) if term.phrase else term.text
+    return f'"{inner}"*' if term.prefix else f'"{inner}"'
 
 
 @dataclass(frozen=True, slots=True)
 class _Bag:
-    terms: tuple[Term, ...]
+    terms: tuple[KeywordTerm, ...]
     dropped: tuple[str, ...]
     truncated: bool
 
     @property
     def expression(self) -> str:
-        return " OR ".join(term.expression for term in self.terms)
+        return " OR ".join(map(expression, self.terms))
 
 
 def parse_keywords(text: str, *, drop_function_words: bool = False) -> KeywordQuery:
@@ -138,16 +88,6 @@ def parse_keywords(text: str, *, drop_function_words: bool = False) -> KeywordQu
     return KeywordQuery("expert", bag.terms, bag.dropped, _expert(text), fallback=bag.expression)
 
 
-def segment(text: str) -> str:
-    """Put spaces around each character that is to be a word of its own in the index; all else stays as it is.
-
-    These are the characters of scripts written without spaces, pictures, and marks that FTS5 would take for letters.
-    """
-    if text.isascii() or not _spaced().search(text):
-        return text
-    return " ".join(_spaced().split(text))
-
-
 @dataclass(frozen=True, slots=True)
 class _Word:
     text: str
@@ -162,7 +102,7 @@ def _bag(text: str, drop_function_words: bool) -> _Bag:
 
 def _gather(words: Iterator[_Word], drop_function_words: bool) -> _Bag:
     """Distinct terms in order of first appearance, compared without case."""
-    terms: dict[tuple[str, bool], Term] = {}
+    terms: dict[tuple[str, bool], KeywordTerm] = {}
     dropped: dict[str, None] = {}
     for word in words:
         if drop_function_words and word.idle:
@@ -229,24 +169,24 @@ def _is_function_word(word: str, first: bool, shouted: bool) -> bool:
     return first or not (lowered in NAMES_WHEN_CAPITALISED and word[0].isupper())
 
 
-def _terms(word: _Word) -> Iterator[Term]:
+def _terms(word: _Word) -> Iterator[KeywordTerm]:
     """The word itself, or its runs of unspaced script as phrases beside what stands between them."""
-    if word.text.isascii() or not _spaced().search(word.text):
-        yield Term(word.text, prefix=word.prefix)
+    if not needs_spaces(word.text):
+        yield KeywordTerm(word.text, prefix=word.prefix)
         return
     for run in _runs().finditer(word.text):
         if run.lastgroup is None:
-            yield Term(run.group(), prefix=word.prefix and run.end() == len(word.text))
+            yield KeywordTerm(run.group(), prefix=word.prefix and run.end() == len(word.text))
         else:
             yield from _phrases(run.group(), *_PHRASE_LIMIT[run.lastgroup])
 
 
-def _phrases(run: str, longest: int, size: int) -> Iterator[Term]:
+def _phrases(run: str, longest: int, size: int) -> Iterator[KeywordTerm]:
     if len(run) <= longest:
-        yield Term(run, phrase=True)
+        yield KeywordTerm(run, phrase=True)
         return
     neighbours = zip(*(run[offset:] for offset in range(size)), strict=False)
-    yield from (Term(piece, phrase=True) for piece in dict.fromkeys(map("".join, neighbours)))
+    yield from (KeywordTerm(piece, phrase=True) for piece in dict.fromkeys(map("".join, neighbours)))
 
 
 def _expert(text: str) -> str:

@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 from datetime import UTC, tzinfo
 
 from thinkback.errors import RecipeError, did_you_mean
-from thinkback.model import Filter, Vector
-from thinkback.search.query.keywords import KeywordQuery, parse_keywords
+from thinkback.model import Filter, KeywordQuery, Vector
+from thinkback.search.query.keywords import parse_keywords
 from thinkback.search.query.tags import InferredTag, Vocabulary, infer_tags
 from thinkback.search.query.time import Anchor, AnchorExtractor, EnglishExtractor, TemplatedExtractor
 

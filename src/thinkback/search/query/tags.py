@@ -13,7 +13,7 @@ from typing import Literal
 
 from thinkback.errors import ThinkbackError
 from thinkback.models.chat import Chat, Guarded
-from thinkback.search.query.keywords import segment
+from thinkback.stores.segmentation import segment
 
 MAX_TAGS = 64
 MAX_LLM_TAGS = 50

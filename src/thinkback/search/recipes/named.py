@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from thinkback.errors import RecipeError, did_you_mean
+from thinkback.model import CONSOLIDATED, NEAREST
 from thinkback.search.fusion import Convex, Merge, Rrf, Weighted
 from thinkback.search.legs import Dates, GraphWalk, Keyword, Members, Reflections, VectorLeg
 from thinkback.search.query.parse import Parsing
@@ -29,7 +30,7 @@ DEFAULT = Recipe(
         Dates(weight=0.1, limit=200),
         Reflections(weight=0.2, limit=5),
         Members(weight=0.05, limit=10),
-        GraphWalk(weight=0.1, limit=20, seeds=5, depth=1, sequence=False, without=("nearest", "consolidated_from")),
+        GraphWalk(weight=0.1, limit=20, seeds=5, depth=1, sequence=False, without=(NEAREST, CONSOLIDATED)),
     ),
     fusion=Convex(),
     relevance=1.0,

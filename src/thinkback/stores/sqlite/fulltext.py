@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 import apsw
 
 from thinkback.model import REFLECTION, Filter, StoredRecord
-from thinkback.search.query.keywords import segment
+from thinkback.stores.segmentation import segment
 
 PRESENT, THEMES, HISTORY = "fts", "fts_themes", "fts_history"
 TABLES = (PRESENT, THEMES, HISTORY)

@@ -11,8 +11,7 @@ from typing import Any
 import apsw
 import numpy as np
 
-from thinkback.model import REFLECTION, Filter, Scored
-from thinkback.search.query.keywords import KeywordQuery
+from thinkback.model import REFLECTION, Filter, KeywordQuery, Scored
 from thinkback.stores.sqlite import schema
 from thinkback.stores.sqlite.catalogue import versions
 from thinkback.stores.sqlite.filters import clause

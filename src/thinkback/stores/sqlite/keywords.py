@@ -9,8 +9,8 @@ from typing import Any
 import apsw
 
 from thinkback.errors import InvalidInput
-from thinkback.model import REFLECTION, Filter, Scored
-from thinkback.search.query.keywords import KeywordQuery, segment
+from thinkback.model import REFLECTION, Filter, KeywordQuery, Scored
+from thinkback.stores.segmentation import segment
 from thinkback.stores.sqlite.filters import clause
 from thinkback.stores.sqlite.fulltext import PRESENT, THEMES, WEIGHTS, homes
 from thinkback.stores.sqlite.impact import best, tokens

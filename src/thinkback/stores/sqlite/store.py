@@ -11,8 +11,7 @@ import apsw
 
 from thinkback.ids import Entropy, IdSource
 from thinkback.input_checks import check_integer, validate
-from thinkback.model import SEQUENCE, Draft, Filter, StoredEdge, StoredRecord, Vector
-from thinkback.search.query.keywords import KeywordQuery
+from thinkback.model import SEQUENCE, Draft, Filter, KeywordQuery, StoredEdge, StoredRecord, Vector
 from thinkback.stores.base import (
     OWED,
     Counts,

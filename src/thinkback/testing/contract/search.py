@@ -8,8 +8,8 @@ import pytest
 
 from thinkback.clock import DAY
 from thinkback.errors import InvalidInput
-from thinkback.model import Draft, Filter
-from thinkback.search.query.keywords import KeywordQuery, parse_keywords
+from thinkback.model import Draft, Filter, KeywordQuery
+from thinkback.search.query.keywords import parse_keywords
 from thinkback.stores.base import EmbeddingSpace, Store
 from thinkback.testing.contract.words import NOW, TOY, by_keyword, by_vector, found_everywhere, ids, put, put_one
 
