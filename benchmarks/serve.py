@@ -99,7 +99,7 @@ def _serve(folder: Path, embedder: str) -> None:
     from thinkback.apps.http.app import Limits, Served, build
     from thinkback.apps.http.server import Address, listen, run
     from thinkback.apps.http.tokens import Tokens
-    from thinkback.apps.opener import Opener
+    from thinkback.opening import Opener
     from thinkback.settings import Settings
     from thinkback.testing import ToyEmbedder
 

@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from thinkback.aio import AsyncMemory
-    from thinkback.errors import InvalidInput, NotFound, ThinkbackError
-    from thinkback.memory import Memory, ThinkbackWarning
+    from thinkback.errors import InvalidInput, NotFound, ThinkbackError, ThinkbackWarning
+    from thinkback.memory import Memory
     from thinkback.model import Edge, Hit, Record
     from thinkback.models.embedders.base import Embedder
     from thinkback.opening import open
@@ -27,7 +27,7 @@ _HOMES = {
     "Recall": "thinkback.search.trace",
     "Recipe": "thinkback.search.recipes.model",
     "ThinkbackError": "thinkback.errors",
-    "ThinkbackWarning": "thinkback.memory",
+    "ThinkbackWarning": "thinkback.errors",
     "Record": "thinkback.model",
     "open": "thinkback.opening",
 }

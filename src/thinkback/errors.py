@@ -189,6 +189,14 @@ class RemoteError(ThinkbackError):
     """A server we called failed or answered nonsense."""
 
 
+class ThinkbackWarning(UserWarning):
+    """Something optional failed; what was asked for was done without it."""
+
+    def __init__(self, notice: Notice) -> None:
+        super().__init__(str(notice))
+        self.notice = notice
+
+
 def worded(said: ThinkbackError | Notice, words: Mapping[Action, str]) -> str:
     """An error or a warning with its remedy in the words of one front end."""
     remedy = said.remedy.worded(words) if said.remedy else ""

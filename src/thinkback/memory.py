@@ -10,7 +10,14 @@ from types import TracebackType
 from typing import Any, Self, Unpack
 
 from thinkback.clock import Clock, Moment, system_clock, to_us, zone_of
-from thinkback.errors import EmbeddingSpaceMismatch, InvalidInput, ThinkbackError, unknown_memory
+from thinkback.errors import (
+    EmbeddingSpaceMismatch,
+    InvalidInput,
+    Notice,
+    ThinkbackError,
+    ThinkbackWarning,
+    unknown_memory,
+)
 from thinkback.inputs import (
     Fields,
     Where,
@@ -55,12 +62,9 @@ from thinkback.stores.base import STANDING, VERSIONED, JournalEntry, Judgement, 
 
 Progress = Callable[[int, int], None]
 WHOLE_JOURNAL = 10_000_000
+WITHOUT_VECTORS = "stored without vectors, found by keyword"
 _FOLLOWING = ("slides", "claim", "claimed_at")  # from the expiry and the confidence
 CHANGEABLE = tuple(name for name in (*VERSIONED, *STANDING) if name not in _FOLLOWING)
-
-
-class ThinkbackWarning(UserWarning):
-    """Something optional failed; what was asked for was done without it."""
 
 
 class Memory:
@@ -77,12 +81,14 @@ class Memory:
         clock: Clock = system_clock,
         strict: bool = False,
         count_accesses: bool = True,
+        watchers: Sequence[Callable[[Recall], None]] = (),
     ) -> None:
         self.store = store
         self.clock = clock
         self.recipe = resolve(recipe)
         self.strict = strict
         self.count_accesses = count_accesses
+        self._watchers = tuple(watchers)  # called after every search
         self._embedding = embedding or Embedding(store, None)
         self._reranker = reranker
         self.chat = chat
@@ -103,7 +109,7 @@ class Memory:
         try:
             self._recalls.close()
         except ThinkbackError as error:
-            self._warn(f"the last recalls were not counted: {error}")
+            self._warn(error.notice("the last recalls were not counted"))
         finally:
             self._pool.shutdown(wait=True)
             self.store.close()
@@ -121,11 +127,11 @@ class Memory:
             return []
         filled, space, failure = self._embedding.fill(drafts)
         if failure is not None:
-            self._warn(f"stored without vectors, found by keyword: {failure}")
+            self._warn(failure.notice(WITHOUT_VECTORS))
         try:
             records = remember(self.store, filled, space, self.clock())
         except EmbeddingSpaceMismatch as switched:  # the store was embedded anew while these were embedded
-            self._warn(f"stored without vectors, found by keyword: {switched}")
+            self._warn(switched.notice(WITHOUT_VECTORS))
             records = remember(self.store, drafts, None, self.clock())
         self._flush_if_possible()
         return [Record.of(record) for record in records]
@@ -140,14 +146,14 @@ class Memory:
         text = versioned.get("text")
         vector, space, failure = self._embedding.passage(text) if isinstance(text, str) else (None, None, None)
         if failure is not None:
-            self._warn(f"the new text is stored without a vector, found by keyword: {failure}")
+            self._warn(failure.notice(WITHOUT_VECTORS))
         with self.store.transaction():
             record = self._stored(id)
             if standing:
                 stand(self.store, record, standing, self.clock())
             if space is not None and self.store.embedding_space() not in (None, space):
                 vector = space = None
-                self._warn("the new text is stored without a vector: the store was embedded anew meanwhile")
+                self._warn(Notice("embedded_anew_meanwhile", f"{WITHOUT_VECTORS}: the store's model changed meanwhile"))
             if versioned:
                 say(self.store, record, versioned, self.clock(), vector, space)
         return self.get(id)
@@ -223,6 +229,8 @@ class Memory:
         found = search(text, self._filter(moment, where), chosen, self._engine(now), given)
         if counted and self.count_accesses:
             self._recalls.count(hit.stored for hit in found)
+        for watch in self._watchers:
+            watch(found)
         return found
 
     def gather(
@@ -358,10 +366,7 @@ class Memory:
 
     def redact(self, *ids: str) -> Redacted:
         """Takes likely secrets out of these memories, or of all, in every version and index."""
-        done = redact(self.store, ids_given("redact", ids) or None, self.clock(), self._embedding.fill)
-        for warning in done.warnings:
-            self._warn(str(warning))
-        return done
+        return redact(self.store, ids_given("redact", ids) or None, self.clock(), self._embedding.fill)
 
     def check(self) -> Sequence[Problem]:
         """Compares every index with the text."""
@@ -437,8 +442,8 @@ class Memory:
             raise unknown_memory(id)
         return found[id]
 
-    def _warn(self, message: str) -> None:
-        warnings.warn(message, ThinkbackWarning, stacklevel=3)
+    def _warn(self, notice: Notice) -> None:
+        warnings.warn(ThinkbackWarning(notice), stacklevel=3)
 
 
 @lru_cache(maxsize=128, typed=True)

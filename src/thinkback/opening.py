@@ -1,34 +1,43 @@
-"""Opening a memory: from a path and a few choices to the parts that work together."""
+"""The composition root: from settings and explicit choices to a memory whose parts work together.
+
+Nothing else wires a store, models and a memory. As a library call it reads neither the environment nor the working folder; a
+program loads its settings (`thinkback.settings.load`) and passes them.
+"""
 
 import logging
 from collections.abc import Callable
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
+from threading import Lock
 from typing import TYPE_CHECKING, TypeVar
 
 from thinkback.clock import Clock, system_clock
+from thinkback.errors import InvalidInput
 from thinkback.lifecycle.embed import Embedding
 from thinkback.memory import Memory
 from thinkback.models.chat import Chat
 from thinkback.models.embedders.base import Embedder
 from thinkback.models.rerankers.base import Reranker
 from thinkback.search.recipes.model import Recipe
-from thinkback.settings import NONE, Settings, load, open_options
+from thinkback.search.trace import Recall
+from thinkback.settings import NONE, Settings
 from thinkback.stores.sqlite import SqliteStore
 
 if TYPE_CHECKING:
-    from thinkback.models.weights.options import OpenOptions
+    from thinkback.models.weights.options import FetchOptions, OpenOptions, Progress
 
 T = TypeVar("T")
-Options = Callable[[], "OpenOptions"]
+DEFAULT = "default"  # whatever the settings name
 log = logging.getLogger("thinkback")
 
 
 def open(
     path: str | Path | None = None,
     *,
-    embedder: str | Embedder | None = "default",
-    reranker: str | Reranker | None = "default",
+    settings: Settings | None = None,
+    embedder: str | Embedder | None = DEFAULT,
+    reranker: str | Reranker | None = DEFAULT,
     recipe: str | Path | Recipe | None = None,
     models: "OpenOptions | None" = None,
     chat: Chat | None = None,
@@ -39,26 +48,158 @@ def open(
     """Opens a memory file, made if absent: `thinkback.open("memory.db")`.
 
     `embedder` is a model's name, an object of your own, or None for keywords alone; nothing is loaded before its first use.
-    What is left at its default is taken from the settings. `models` says where weights come from and how they run.
-    `chat` is a language model for what a query leaves open (tags, loose times); none is needed. `strict` raises where a
-    search would warn and go on.
+    `settings` fill in what is left at its default. `models` says where weights come from and how they run. `chat` is a language
+    model for what a query leaves open (tags, loose times); none is needed. `strict` raises where a search would warn and go on.
     """
-    settings = load()
+    opener = Opener(settings, embedder=embedder, reranker=reranker, models=models, chat=chat, clock=clock)
+    return opener(path, recipe=recipe, read_only=read_only, strict=strict)
 
-    def options() -> "OpenOptions":
-        return models or open_options(settings, announcer())
 
-    store = SqliteStore(_usual_path(settings) if path is None else path, read_only=read_only)
-    return Memory(
-        store,
-        embedding=Embedding(store, _embedder_opener(_chosen(embedder, settings.embedder), options)),
-        reranker=_reranker_opener(_chosen(reranker, settings.reranker), options),
-        recipe=settings.recipe if recipe is None else recipe,
-        chat=chat or chat_of(settings),
-        clock=clock,
-        strict=strict,
-        count_accesses=not read_only,
+class Opener:
+    """Opens memories that share one set of models, each loaded on first use and only once."""
+
+    def __init__(
+        self,
+        settings: Settings | None = None,
+        *,
+        embedder: str | Embedder | None = DEFAULT,
+        reranker: str | Reranker | None = DEFAULT,
+        models: "OpenOptions | None" = None,
+        progress: "Progress | None" = None,
+        chat: Chat | None = None,
+        clock: Clock = system_clock,
+    ) -> None:
+        self.settings = settings or Settings()
+        self._models = models
+        self._progress = progress
+        self._clock = clock
+        self._chat = chat or chat_of(self.settings)
+        self._embedder = self._embedder_opener(embedder)
+        self._reranker = self._reranker_opener(reranker)
+        self._watchers: tuple[Callable[[Recall], None], ...] = ()
+
+    def watch(self, watcher: Callable[[Recall], None]) -> None:
+        """Calls `watcher` after every search of the memories opened from now on."""
+        self._watchers = (*self._watchers, watcher)
+
+    def __call__(
+        self,
+        path: str | Path | None = None,
+        *,
+        recipe: str | Path | Recipe | None = None,
+        read_only: bool = False,
+        strict: bool = False,
+        count_accesses: bool = True,
+    ) -> Memory:
+        """The memory in a file, made if absent; without a path, the one the settings name."""
+        store = SqliteStore(self._usual_path() if path is None else path, read_only=read_only)
+        return Memory(
+            store,
+            embedding=Embedding(store, self._embedder),
+            reranker=self._reranker,
+            recipe=self.settings.recipe if recipe is None else recipe,
+            chat=self._chat,
+            clock=self._clock,
+            strict=strict,
+            count_accesses=count_accesses and not read_only,
+            watchers=self._watchers,
+        )
+
+    def _usual_path(self) -> Path:
+        path = self.settings.store_path
+        if self.settings.store is None:
+            path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        return path
+
+    def _embedder_opener(self, given: str | Embedder | None) -> Callable[[], Embedder] | None:
+        name = self._chosen("embedder", given)
+        if not isinstance(name, str):
+            return None if name is None else lambda: name
+
+        def load() -> Embedder:
+            from thinkback.models.embedders import open_embedder
+
+            return open_embedder(name, self._options("embedder"))
+
+        return _one_at_a_time(cache(load))
+
+    def _reranker_opener(self, given: str | Reranker | None) -> Callable[[str], Reranker] | None:
+        """A recipe asks for its model by name; `default` there means the one chosen here."""
+        chosen = self._chosen("reranker", given)
+        if chosen is None:
+            return None
+
+        def load(name: str) -> Reranker:
+            if name == DEFAULT and not isinstance(chosen, str):
+                return chosen
+            from thinkback.models.rerankers import RERANKERS, open_reranker
+
+            if name not in (DEFAULT, chosen) and name.partition(":")[0] in RERANKERS:
+                raise InvalidInput(
+                    f"a recipe cannot name a server ({name!r}); name it as the reranker when the memory is opened",
+                    code="server_in_recipe",
+                )
+            return open_reranker(str(chosen) if name == DEFAULT else name, self._options("reranker"))
+
+        return _one_at_a_time(cache(load))
+
+    def _chosen(self, role: str, given: str | T | None) -> str | T | None:
+        """What the call names, else what the settings name; a stranger's folder may name pinned models only."""
+        if given != DEFAULT or not isinstance(given, str):
+            return None if isinstance(given, str) and given == NONE else given
+        name: str = getattr(self.settings, role)
+        if self.settings.from_folder(role) and name not in (DEFAULT, NONE):
+            from thinkback.models.weights.pinned import MODELS
+
+            if name not in MODELS:
+                raise InvalidInput(
+                    f"thinkback.toml in the working folder names the {role} {name!r}; there only these can be named: "
+                    + ", ".join(MODELS),
+                    code="untrusted_setting",
+                )
+        return None if name == NONE else name
+
+    def _options(self, role: str) -> "OpenOptions":
+        if self._models is not None:
+            return self._models
+        options = open_options(self.settings, self._progress or announcer())
+        return replace(options, api_key=self.settings.key_for("api_key", role))
+
+
+def open_options(settings: Settings, progress: "Progress | None" = None) -> "OpenOptions":
+    """How embedders and rerankers are opened by these settings."""
+    from thinkback.models.weights.options import OpenOptions
+
+    return OpenOptions(
+        fetch=fetch_options(settings),
+        progress=progress,
+        device=settings.device,
+        threads=settings.threads,
+        api_key=settings.api_key,
     )
+
+
+def fetch_options(settings: Settings) -> "FetchOptions":
+    """Where weights may come from, by these settings and the user's configuration of pip or uv."""
+    from thinkback.models.weights import options
+
+    found = options.fetch_options(settings.environ, Path.home())
+    indexes = found.indexes
+    if settings.index_url is not None:
+        indexes = replace(indexes, index_urls=(settings.index_url,))
+    return replace(found, folder=settings.models, offline=settings.offline, indexes=indexes)
+
+
+def announcer() -> Callable[[int, int, str], None]:
+    """Logs once per file set that weights are being fetched, so that the first recall does not seem to hang."""
+    announced: set[str] = set()
+
+    def announce(done: int, total: int, label: str) -> None:
+        if label not in announced:
+            announced.add(label)
+            log.warning("fetching %s (%.0f MB); it is kept and used offline from then on", label, total / 1e6)
+
+    return announce
 
 
 def chat_of(settings: Settings) -> Chat | None:
@@ -68,59 +209,15 @@ def chat_of(settings: Settings) -> Chat | None:
         return None
     from thinkback.models.chat import OpenAiChat
 
-    return OpenAiChat(llm.base_url, llm.model, llm.key or None)
+    return OpenAiChat(llm.base_url, llm.model, settings.key_for("llm.key", "llm.base_url"))
 
 
-def _usual_path(settings: Settings) -> Path:
-    path = settings.store_path
-    if settings.store is None:
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    return path
+def _one_at_a_time(make: Callable[..., T]) -> Callable[..., T]:
+    """Serialises callers, so that two threads never load the same model twice; a failed load is tried again."""
+    lock = Lock()
 
+    def get(*args: str) -> T:
+        with lock:
+            return make(*args)
 
-def _chosen(given: str | T | None, setting: str) -> str | T | None:
-    """What the call names, else what the settings name."""
-    name = setting if isinstance(given, str) and given == "default" else given
-    return None if isinstance(name, str) and name == NONE else name
-
-
-def _embedder_opener(embedder: str | Embedder | None, options: Options) -> Callable[[], Embedder] | None:
-    if embedder is None:
-        return None
-    if not isinstance(embedder, str):
-        return lambda: embedder
-
-    def open_by_name() -> Embedder:
-        from thinkback.models.embedders import open_embedder
-
-        return open_embedder(embedder, options())
-
-    return open_by_name
-
-
-def _reranker_opener(reranker: str | Reranker | None, options: Options) -> Callable[[str], Reranker] | None:
-    """A recipe asks for its model by name; `default` there means the one chosen here."""
-    if reranker is None:
-        return None
-
-    @cache
-    def open_by_name(name: str) -> Reranker:
-        if name == "default" and not isinstance(reranker, str):
-            return reranker
-        from thinkback.models.rerankers import open_reranker
-
-        return open_reranker(str(reranker) if name == "default" else name, options())
-
-    return open_by_name
-
-
-def announcer() -> Callable[[int, int, str], None]:
-    """Says once per file set that weights are being fetched, so that the first recall does not seem to hang."""
-    announced: set[str] = set()
-
-    def announce(done: int, total: int, label: str) -> None:
-        if label not in announced:
-            announced.add(label)
-            log.warning("fetching %s (%.0f MB), once; it is used offline ever after", label, total / 1e6)
-
-    return announce
+    return get

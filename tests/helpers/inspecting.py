@@ -17,8 +17,8 @@ from thinkback.apps import demo
 from thinkback.apps.http.app import Limits, Served, Server, build
 from thinkback.apps.http.server import Address, config
 from thinkback.apps.http.tokens import Tokens
-from thinkback.apps.opener import Opener
 from thinkback.memory import Memory
+from thinkback.opening import Opener
 from thinkback.settings import Settings
 from thinkback.testing import FixedClock, ToyEmbedder
 

@@ -10,11 +10,11 @@ import pytest
 from lifecycle_fixtures import living
 
 from thinkback.clock import DAY, HOUR, SECOND
-from thinkback.errors import StoreBusy, StoreError
+from thinkback.errors import StoreBusy, StoreError, ThinkbackWarning
 from thinkback.lifecycle import access_log
 from thinkback.lifecycle.access_log import LONGEST_WAIT, MOST_WAITING, Batch
 from thinkback.lifecycle.tiers import Access
-from thinkback.memory import Memory, ThinkbackWarning
+from thinkback.memory import Memory
 
 
 def busy(*_: object) -> None:

@@ -7,9 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from thinkback.errors import EmbeddingSpaceMismatch, ModelUnavailable
+from thinkback.errors import EmbeddingSpaceMismatch, ModelUnavailable, ThinkbackWarning
 from thinkback.lifecycle.embed import Embedding
-from thinkback.memory import Memory, ThinkbackWarning
+from thinkback.memory import Memory
 from thinkback.model import Draft, Vector
 from thinkback.stores.base import EmbeddingSpace
 from thinkback.stores.sqlite import SqliteStore

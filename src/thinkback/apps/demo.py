@@ -21,8 +21,9 @@ from thinkback.apps.cli.render_search import absence, hits
 from thinkback.apps.cli.session import Fetching
 from thinkback.memory import Memory
 from thinkback.model import Record
+from thinkback.opening import Opener
 from thinkback.search.trace import Recall
-from thinkback.settings import load, open_options
+from thinkback.settings import load
 
 NOW = "2026-05-29T09:00:00Z"
 
@@ -30,9 +31,8 @@ NOW = "2026-05-29T09:00:00Z"
 def main() -> None:
     """Tells the story."""
     with tempfile.TemporaryDirectory() as folder, _said_as_notes():
-        settings = load()
-        options = open_options(settings, Fetching())
-        with thinkback.open(Path(folder) / "nordlys.db", embedder=settings.embedder, models=options) as memory:
+        opener = Opener(load(), progress=Fetching())
+        with opener(Path(folder) / "nordlys.db", recipe="default") as memory:
             tell(memory, Console(highlight=False))
 
 

@@ -8,8 +8,8 @@ from starlette.testclient import TestClient
 
 from thinkback.apps.http.app import Limits, Served, build
 from thinkback.apps.http.tokens import Tokens
-from thinkback.apps.opener import Opener
 from thinkback.models.embedders import Embedder
+from thinkback.opening import Opener
 from thinkback.settings import Settings
 from thinkback.testing import FixedClock, ToyEmbedder
 

@@ -14,7 +14,7 @@ from thinkback.apps.http.app import Limits, Served, build
 from thinkback.apps.http.routes import ROUTES
 from thinkback.apps.http.tokens import SCOPES, Tokens
 from thinkback.apps.mcp.tools import TOOLS
-from thinkback.apps.opener import Opener
+from thinkback.opening import Opener
 from thinkback.settings import Settings
 from thinkback.testing import FixedClock, ToyEmbedder
 

@@ -92,7 +92,7 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[TestClie
     """One server for all requests, with memories for them to find."""
     from thinkback.apps.http.app import Limits, Served, build
     from thinkback.apps.http.tokens import Tokens
-    from thinkback.apps.opener import Opener
+    from thinkback.opening import Opener
     from thinkback.settings import Settings
     from thinkback.testing import FixedClock, ToyEmbedder
 

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from thinkback.apps.http.spaces import Spaces
-from thinkback.apps.opener import Opener
 from thinkback.errors import InvalidInput, NotFound
 from thinkback.memory import Memory
+from thinkback.opening import Opener
 from thinkback.settings import Settings
 
 

@@ -7,7 +7,7 @@ from opentelemetry.context import Context
 from opentelemetry.trace import INVALID_SPAN_CONTEXT, Span, get_current_span
 
 from thinkback.apps.http.spans import Spans
-from thinkback.apps.opener import Opener
+from thinkback.opening import Opener
 from thinkback.settings import Settings
 from thinkback.testing import ToyEmbedder
 

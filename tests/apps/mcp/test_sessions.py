@@ -15,7 +15,7 @@ from mcp.client.streamable_http import streamable_http_client
 from thinkback.apps.http.app import Limits, Served, build
 from thinkback.apps.http.tokens import Tokens
 from thinkback.apps.mcp.envelope import NOTICE, visible
-from thinkback.apps.opener import Opener
+from thinkback.opening import Opener
 from thinkback.settings import Settings
 from thinkback.testing import ToyEmbedder
 

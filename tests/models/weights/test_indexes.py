@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from thinkback.models.weights import Indexes, config_files, discover_index_urls, fetch_options
+from thinkback.models.weights import Indexes, config_files, discover_index_urls
 
 PYPI = "https://pypi.org/simple/"
 
@@ -108,10 +108,3 @@ def test_the_users_file_comes_after_the_machines_and_the_environments_last(tmp_p
     assert pip[-1].parent == tmp_path / "venv"
     assert pip.index(tmp_path / "xdg" / "pip" / "pip.conf") < len(pip) - 1
     assert config_files({"PIP_CONFIG_FILE": "/own.conf"}, tmp_path) == (Path("/own.conf"),)
-
-
-@pytest.mark.parametrize(("value", "offline"), [("1", True), ("true", True), ("0", False), ("", False), ("no", False)])
-def test_offline_is_read_from_the_environment(tmp_path: Path, value: str, offline: bool) -> None:
-    options = fetch_options({"THINKBACK_OFFLINE": value, "THINKBACK_MODELS": "/srv/models"}, tmp_path)
-    assert options.offline is offline
-    assert options.folder == Path("/srv/models")

@@ -175,7 +175,8 @@ def recipes_of(
     """The recipes named, with their models opened; passages' vectors are kept in the user's cache folder."""
     from thinkback.evaluate.systems import Recipes, needs_vectors
     from thinkback.evaluate.vectors import CachedEmbedder, VectorCache
-    from thinkback.settings import NONE, open_options
+    from thinkback.opening import open_options
+    from thinkback.settings import NONE
 
     settings = settings_of(common, models)
     chosen = [recipe_of(name, settings) for name in names or (None,)]

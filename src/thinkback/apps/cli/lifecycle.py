@@ -1,6 +1,5 @@
 """Commands for the life of memories: reflect, tidy, undo, archive, restore, contest, audit."""
 
-import warnings
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated
 
@@ -13,8 +12,7 @@ from thinkback.apps.cli.session import reading
 from thinkback.errors import InvalidInput
 
 if TYPE_CHECKING:
-    from thinkback.lifecycle.redact import Redacted
-    from thinkback.memory import Memory
+    pass
 
 app = typer.Typer()
 PANEL = "Keep"
@@ -181,7 +179,7 @@ def audit(
     from thinkback.apps.cli import render_upkeep
 
     with reading(common, models if redact else _NO_MODELS) as memory:
-        taken = _redacted(memory) if redact else None
+        taken = memory.redact() if redact else None
         report = memory.audit()
     if common.json:
         show_json({**wire_upkeep.audited(report), "redacted": list(taken.ids) if taken else []})
@@ -197,12 +195,3 @@ def audit(
         )
     if report.secrets:
         raise typer.Exit(1)
-
-
-def _redacted(memory: "Memory") -> "Redacted":
-    """Its warnings come back with it, so that they are told once and after the result."""
-    from thinkback.memory import ThinkbackWarning
-
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ThinkbackWarning)
-        return memory.redact()

@@ -108,7 +108,7 @@ def remove(name: Name, common: Common) -> None:
 
 
 def _options(common: Common) -> "FetchOptions":
-    from thinkback.settings import fetch_options
+    from thinkback.opening import fetch_options
 
     return fetch_options(settings_of(common))
 

@@ -80,20 +80,10 @@ def _unwritable(path: Path) -> StoreReadOnly:
 
 
 def _opened(settings: Settings, *, read_only: bool = False) -> "Memory":
-    import thinkback
-    from thinkback.models.weights.pinned import DEFAULT_EMBEDDER, DEFAULT_RERANKER
-    from thinkback.settings import open_options
+    from thinkback.opening import Opener
 
     with in_file():  # nothing here was typed but the store, and that has errors of its own
-        # Named outright: these settings hold what the call said, and "default" would let the environment decide again.
-        return thinkback.open(
-            settings.store,
-            embedder=DEFAULT_EMBEDDER if settings.embedder == "default" else settings.embedder,
-            reranker=DEFAULT_RERANKER if settings.reranker == "default" else settings.reranker,
-            recipe=settings.recipe,
-            models=open_options(settings, Fetching()),
-            read_only=read_only,
-        )
+        return Opener(settings, progress=Fetching())(read_only=read_only)
 
 
 @contextmanager

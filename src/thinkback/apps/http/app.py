@@ -23,8 +23,8 @@ from thinkback.apps.http.sessions import Logins
 from thinkback.apps.http.spaces import Spaces
 from thinkback.apps.http.tokens import Tokens
 from thinkback.apps.http.workers import Workers
-from thinkback.apps.opener import Opener
 from thinkback.clock import Clock, system_clock
+from thinkback.opening import Opener
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -112,7 +112,7 @@ def prepare(
     try:
         from thinkback.apps.http.app import Limits, Served, build
         from thinkback.apps.http.routes import ROUTES
-        from thinkback.apps.opener import Opener
+        from thinkback.opening import Opener
     except ModuleNotFoundError as error:
         if error.name and error.name.startswith("thinkback"):
             raise

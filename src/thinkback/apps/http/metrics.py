@@ -37,7 +37,7 @@ class Metrics:
         self._requests.labels(route, known, str(status)).inc()
         self._seconds.labels(route).observe(seconds)
 
-    def searched(self, found: Recall) -> None:
+    def __call__(self, found: Recall) -> None:
         """Counts a search."""
         for timing in found.trace.timings:
             self._steps.labels(timing.step).observe(timing.us / 1e6)

@@ -20,7 +20,7 @@ class Spans:
     def __init__(self, tracer: "Tracer") -> None:
         self._tracer = tracer
 
-    def searched(self, found: Recall) -> None:
+    def __call__(self, found: Recall) -> None:
         """Never carries the query or a memory's text."""
         from opentelemetry.trace import set_span_in_context
 

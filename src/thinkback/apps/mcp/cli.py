@@ -157,7 +157,7 @@ def _over_stdio(settings: Settings, read_only: bool) -> None:
         from thinkback.apps.mcp.stdio import run
     except ImportError:
         raise MissingExtra.of("MCP", "mcp") from None
-    from thinkback.apps.opener import Opener
+    from thinkback.opening import Opener
 
     if not read_only:
         settings.store_path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)

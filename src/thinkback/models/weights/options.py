@@ -58,11 +58,8 @@ class OpenOptions:
 
 
 def fetch_options(environ: Mapping[str, str], home: Path) -> FetchOptions:
-    """The options an environment asks for: `THINKBACK_OFFLINE`, `THINKBACK_MODELS`, `HF_ENDPOINT`, pip's and uv's."""
-    folder = environ.get("THINKBACK_MODELS")
+    """The options that pip's and uv's variables and files, and `HF_ENDPOINT`, ask for."""
     return FetchOptions(
-        folder=Path(folder) if folder else None,
-        offline=environ.get("THINKBACK_OFFLINE", "").strip().lower() not in {"", "0", "false", "no", "off"},
         indexes=discover_index_urls(environ, config_files(environ, home)),
         hub_url=environ.get("HF_ENDPOINT") or HUB,
     )
