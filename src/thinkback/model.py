@@ -19,6 +19,7 @@ Kind = Literal[
 ]
 Tier = Literal["procedural", "semantic", "episodic", "working", "unknown"]
 Priority = Literal["P1", "P2", "P3", "P4"]
+DropCode = Literal["duplicate", "reflection_share", "budget", "diversity"]  # why selection left a candidate out
 
 KINDS: tuple[Kind, ...] = get_args(Kind)
 TIERS: tuple[Tier, ...] = get_args(Tier)
@@ -411,9 +412,10 @@ class Ledger:
 
 @dataclass(frozen=True, slots=True)
 class Drop:
-    """A candidate that was ranked and then left out."""
+    """A candidate that was ranked and then left out; `code` is for programs, `reason` for people."""
 
     id: str
+    code: DropCode
     reason: str
     score: float
     rank: int

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from thinkback.model import Record
-from thinkback.search.pipeline import members
+from thinkback.reflections import members
 
 MOST_NAMED = 3
 HEAD_LENGTH = 60

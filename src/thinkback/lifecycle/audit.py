@@ -11,7 +11,7 @@ from thinkback.lifecycle.reflect.observations import pages
 from thinkback.lifecycle.repetition import by_age, repetitions
 from thinkback.lifecycle.secrets.detect import Secret, json_secrets, secrets, secrets_in_name
 from thinkback.model import CONTESTED, REFLECTION, Filter, StoredEdge, StoredRecord, Vector
-from thinkback.search.pipeline import members
+from thinkback.reflections import members
 from thinkback.search.selection import canonical
 from thinkback.stores.base import Store
 

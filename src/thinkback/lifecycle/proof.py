@@ -13,7 +13,7 @@ from thinkback.input_checks import canonical_json
 from thinkback.lifecycle.reflect.observations import pages
 from thinkback.lifecycle.repetition import holding
 from thinkback.model import REFLECTION, Filter, StoredRecord, Vector
-from thinkback.search.pipeline import members
+from thinkback.reflections import members
 from thinkback.stores.base import OWED, Store
 from thinkback.stores.byte_search import SHORTEST, found_in
 from thinkback.stores.segmentation import segment

@@ -12,7 +12,7 @@ from thinkback.lifecycle import proof as proofs
 from thinkback.lifecycle.forget import forget
 from thinkback.lifecycle.reflect.observations import pages
 from thinkback.model import REFLECTION, Filter
-from thinkback.search.pipeline import members
+from thinkback.reflections import members
 from thinkback.stores.base import Store
 
 _ALL = 1_000_000

@@ -21,7 +21,7 @@ from thinkback.lifecycle.reflect.promote import RAISED
 from thinkback.lifecycle.reflect.rebuild import derived_from, rebuild
 from thinkback.lifecycle.secrets.detect import redacted, redacted_json, secrets_in_name
 from thinkback.model import Draft, StoredEdge, StoredRecord
-from thinkback.search.pipeline import members
+from thinkback.reflections import members
 from thinkback.stores.base import EmbeddingSpace, JournalEntry, Judgement, Store
 
 Fill = Callable[[Sequence[Draft]], tuple[list[Draft], EmbeddingSpace | None, ThinkbackError | None]]

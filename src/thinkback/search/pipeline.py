@@ -5,7 +5,6 @@
 Every step takes and returns immutable values, so the trace is not a mode: it is what happened.
 """
 
-import json
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
@@ -14,10 +13,11 @@ from datetime import UTC, tzinfo
 from functools import partial
 
 from thinkback.errors import Notice, ThinkbackError
-from thinkback.model import REFLECTION, Filter, Hit, Placing, Record, Run, Scored, StoredRecord, Timing, Vector
+from thinkback.model import Filter, Hit, Placing, Run, Scored, StoredRecord, Timing, Vector
 from thinkback.models.chat import Chat
 from thinkback.models.embedders.base import unit
 from thinkback.models.rerankers.base import Reranker
+from thinkback.reflections import members
 from thinkback.search.cross_encode import cross_encode
 from thinkback.search.explain import absence
 from thinkback.search.legs import Leg, Recent, Reflections, deep_enough, reflections_alone
@@ -270,23 +270,3 @@ def _hits(kept: Sequence[Ranked], ordered: Ordered, runs: Sequence[Run]) -> tupl
         )
         for place, candidate in enumerate(kept, 1)
     )
-
-
-def members(record: StoredRecord | Record) -> tuple[str, ...]:
-    """The memories a reflection was made from; one whose text is not JSON with a list of ids was written by hand and has none."""
-    return listed(record, "members")
-
-
-def listed(record: StoredRecord | Record, name: str) -> tuple[str, ...]:
-    """A list of strings in the JSON of a reflection; anything else there counts as nothing."""
-    if record.kind != REFLECTION:
-        return ()
-    try:
-        content = json.loads(record.text)
-        found = content.get(name) if isinstance(content, dict) else None
-        if not isinstance(found, list) or not all(isinstance(one, str) for one in found):
-            return ()
-        "".join(found).encode()  # JSON can spell lone surrogates, which are in no id and no word
-    except (ValueError, RecursionError):
-        return ()
-    return tuple(found)

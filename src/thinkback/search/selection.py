@@ -6,7 +6,7 @@ from itertools import tee
 
 import numpy as np
 
-from thinkback.model import REFLECTION, Drop, Floats, StoredRecord, Vector
+from thinkback.model import REFLECTION, Drop, DropCode, Floats, StoredRecord, Vector
 from thinkback.search.recipes.bounds import at_least, between
 
 CHARACTERS_PER_TOKEN = 4  # the usual rule of thumb for English; a budget is a promise not to exceed, not an exact count
@@ -57,8 +57,8 @@ def select(
     return kept, sorted([*drops, *passed_over], key=lambda drop: drop.rank)
 
 
-def _drop(candidate: Ranked, reason: str) -> Drop:
-    return Drop(candidate.record.id, reason, candidate.score, candidate.rank)
+def _drop(candidate: Ranked, code: DropCode, reason: str) -> Drop:
+    return Drop(candidate.record.id, code, reason, candidate.score, candidate.rank)
 
 
 def _without_duplicates(ranked: Iterable[Ranked], drops: list[Drop]) -> Iterator[Ranked]:
@@ -68,7 +68,7 @@ def _without_duplicates(ranked: Iterable[Ranked], drops: list[Drop]) -> Iterator
         if better == candidate.record.id:
             yield candidate
         else:
-            drops.append(_drop(candidate, f"duplicate of {better}"))
+            drops.append(_drop(candidate, "duplicate", f"duplicate of {better}"))
 
 
 def canonical(text: str) -> str:
@@ -106,10 +106,11 @@ def _filled(
         is_reflection = candidate.record.kind == REFLECTION
         cost = tokens(candidate.record.text)
         if is_reflection and most_reflections <= 0:
-            drops.append(_drop(candidate, f"reflections may fill {selection.reflection_share:.0%} of the results"))
+            reason = f"reflections may fill {selection.reflection_share:.0%} of the results"
+            drops.append(_drop(candidate, "reflection_share", reason))
         elif tokens_left is not None and cost > tokens_left:
-            left_over = f"its {cost} tokens exceed what is left of the budget of {selection.max_tokens}"
-            drops.append(_drop(candidate, left_over))
+            reason = f"its {cost} tokens exceed what is left of the budget of {selection.max_tokens}"
+            drops.append(_drop(candidate, "budget", reason))
         else:
             kept.append(candidate)
             most_reflections -= is_reflection
@@ -124,7 +125,7 @@ def _overtaken(diverse: Iterable[Ranked], kept: Sequence[Ranked], drops: Sequenc
     last = max((candidate.rank for candidate in kept), default=0)
     accounted = {*(candidate.record.id for candidate in kept), *(drop.id for drop in drops)}
     return [
-        _drop(candidate, "diversity put others before it, less like those already chosen")
+        _drop(candidate, "diversity", "diversity put others before it, less like those already chosen")
         for candidate in diverse
         if candidate.rank < last and candidate.record.id not in accounted
     ]

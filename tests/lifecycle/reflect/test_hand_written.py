@@ -8,11 +8,10 @@ import pytest
 from reflect_fixtures import NOW, fill, snapshot
 
 import thinkback
-from thinkback.lifecycle.reflect.observations import keywords
 from thinkback.lifecycle.reflect.run import reflect
 from thinkback.lifecycle.reflect.themes import identity
 from thinkback.model import Draft, StoredRecord
-from thinkback.search.pipeline import members
+from thinkback.reflections import keywords, members
 from thinkback.stores.sqlite import SqliteStore
 from thinkback.testing import FixedClock, ToyEmbedder
 

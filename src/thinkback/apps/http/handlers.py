@@ -9,7 +9,7 @@ from thinkback.apps.http import requests, responses
 from thinkback.apps.http.errors import said
 from thinkback.memory import Memory
 from thinkback.model import REFLECTION, Edge, Record
-from thinkback.search.pipeline import members
+from thinkback.reflections import members
 from thinkback.search.recipes.named import RECIPES, named
 from thinkback.search.trace import Recall
 

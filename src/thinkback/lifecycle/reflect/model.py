@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from thinkback.errors import InvalidInput, Notice, did_you_mean
+from thinkback.reflections import LARGEST_THEME
 
 CLUSTERINGS = ("labels", "linkage")
 
@@ -25,7 +26,7 @@ class Consolidation:
     seed: int = 0
     rounds: int = 20
     smallest: int = 3
-    largest: int = 200
+    largest: int = LARGEST_THEME
     coherence: float = 0.40
     keywords: int = 5
 

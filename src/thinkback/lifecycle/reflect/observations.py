@@ -10,7 +10,7 @@ import numpy as np
 from thinkback.lifecycle.reflect.promote import RAISED
 from thinkback.lifecycle.reflect.themes import THEME, identity
 from thinkback.model import CORROBORATES, NEAREST, REFLECTION, Filter, StoredEdge, StoredRecord, Vector
-from thinkback.search.pipeline import listed, members
+from thinkback.reflections import members
 from thinkback.stores.base import EmbeddingSpace, Store
 
 SEEN = "reflect.seen"  # the setting that says which memories were compared
@@ -88,8 +88,3 @@ def observe(store: Store, now: int) -> Observations:
 def pages(store: Store, filter: Filter) -> Iterator[StoredRecord]:
     """Every memory that passes, newest first, as of one moment."""
     yield from store.list(filter, _EVERY)
-
-
-def keywords(record: StoredRecord) -> tuple[str, ...]:
-    """The keywords of a reflection."""
-    return listed(record, "keywords")

@@ -11,10 +11,11 @@ from thinkback.lifecycle.reflect import sentences, themes
 from thinkback.lifecycle.reflect.label_propagation import propagate
 from thinkback.lifecycle.reflect.link_nearest import Links
 from thinkback.lifecycle.reflect.model import Consolidation, Theme
-from thinkback.lifecycle.reflect.observations import Observations, keywords
+from thinkback.lifecycle.reflect.observations import Observations
 from thinkback.lifecycle.reflect.phrases import Lexicon, key_phrases
 from thinkback.lifecycle.reflect.single_linkage import link_all
 from thinkback.model import StoredRecord, Vector
+from thinkback.reflections import keywords
 
 NO_KEY_PHRASE = "no key phrase"
 REWRITTEN = "rewritten by hand"  # its reflection is somebody's own now

@@ -10,7 +10,7 @@ from thinkback.lifecycle.reflect.observations import pages
 from thinkback.lifecycle.reflect.phrases import Lexicon, key_phrases
 from thinkback.lifecycle.reflect.plan import SAME
 from thinkback.model import CONSOLIDATED, REFLECTION, Draft, Filter, StoredEdge, StoredRecord
-from thinkback.search.pipeline import members
+from thinkback.reflections import members
 from thinkback.stores.base import Store
 
 _ALL = 1_000_000

@@ -15,7 +15,7 @@ from thinkback.lifecycle.reflect.plan import Plan, plan, said
 from thinkback.lifecycle.reflect.sentences import PATIENT, Patience, kept, tell
 from thinkback.model import CONSOLIDATED, StoredEdge, StoredRecord
 from thinkback.models.chat import Chat
-from thinkback.search.pipeline import members
+from thinkback.reflections import members
 from thinkback.stores.base import JournalEntry, Store
 
 EMBED = Remedy(Action.EMBED_MISSING)

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from thinkback.lifecycle.reflect.model import PUBLISHED
 from thinkback.model import CONSOLIDATED, Run, StoredRecord
+from thinkback.reflections import LARGEST_THEME
 from thinkback.search.legs.base import NO_VECTOR, spoken
 from thinkback.search.query.parse import Query
 from thinkback.stores.base import Store
@@ -32,7 +32,7 @@ class Members:
         if not strong:
             return Run(self.name, skipped="there is no theme to start from")
         found = {hit.id for run in earlier for hit in run.hits}
-        edges = store.edges(strong, query.filter, PUBLISHED.largest, kinds=(CONSOLIDATED,))
+        edges = store.edges(strong, query.filter, LARGEST_THEME, kinds=(CONSOLIDATED,))
         reached = {edge.to_id for id, its_edges in edges.items() for edge in its_edges if edge.from_id == id}
         unseen = sorted(reached - found)
         if not unseen:
