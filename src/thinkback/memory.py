@@ -3,7 +3,7 @@
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Executor
-from contextlib import suppress
+from contextlib import AbstractContextManager, suppress
 from functools import lru_cache
 from pathlib import Path
 from types import TracebackType
@@ -43,6 +43,7 @@ from thinkback.lifecycle.reflect.run import reflect
 from thinkback.lifecycle.reflect.search_themes import reflections_only
 from thinkback.lifecycle.remember import remember
 from thinkback.lifecycle.tidy import Tidied, tidy
+from thinkback.lifecycle.transfer import ImportReport, Line, export, import_values
 from thinkback.lifecycle.undo import Undone, undo
 from thinkback.lifecycle.update import say, stand
 from thinkback.model import REFLECTION, Edge, Filter, Record, StoredEdge, StoredRecord, Vector
@@ -58,7 +59,17 @@ from thinkback.search.recipes.model import Recipe
 from thinkback.search.recipes.toml import resolve
 from thinkback.search.signals.reflection import Reflection
 from thinkback.search.trace import Recall
-from thinkback.stores.base import STANDING, VERSIONED, JournalEntry, Judgement, Problem, Store, StoreState
+from thinkback.stores.base import (
+    MAX_GRADE,
+    STANDING,
+    VERSIONED,
+    JournalEntry,
+    Judgement,
+    Problem,
+    Snapshot,
+    Store,
+    StoreState,
+)
 
 Progress = Callable[[int, int], None]
 WHOLE_JOURNAL = 10_000_000
@@ -301,8 +312,8 @@ class Memory:
         """Records that a memory was (grade ≥ 1) or was not (0) an answer to a query; `thinkback tune` learns from it."""
         if not query.strip():
             raise InvalidInput("a judgement needs the query it is about; the query is empty")
-        if isinstance(grade, bool) or not isinstance(grade, int) or not 0 <= grade <= 3:
-            raise InvalidInput(f"a grade is 0 (no answer) to 3 (perfect); got {grade!r}")
+        if isinstance(grade, bool) or not isinstance(grade, int) or not 0 <= grade <= MAX_GRADE:
+            raise InvalidInput(f"a grade is 0 (no answer) to {MAX_GRADE} (perfect); got {grade!r}")
         self._present(id)
         judgement = Judgement(query, id, grade, self.clock())
         self.store.judge([judgement])
@@ -315,6 +326,16 @@ class Memory:
     def unjudge(self, query: str, id: str) -> bool:
         """Takes a judgement back; returns whether there was one."""
         return self.store.unjudge(query, id)
+
+    # -- transfer ------------------------------------------------------------------------------------------------------------------
+
+    def export(self, vectors: bool = False) -> AbstractContextManager[Snapshot]:
+        """Everything in the store at one moment, as values; `thinkback.interop` writes them to files."""
+        return export(self.store, vectors)
+
+    def import_values(self, lines: Iterable[Line], skip_bad: bool = False) -> ImportReport:
+        """Merges what `thinkback.interop` read from a file, in one transaction; a bad line fails it all unless `skip_bad`."""
+        return import_values(self.store, lines, self.clock(), skip_bad)
 
     # -- upkeep --------------------------------------------------------------------------------------------------------------------
 

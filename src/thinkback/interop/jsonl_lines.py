@@ -4,7 +4,7 @@ import base64
 import binascii
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import fields, replace
 from typing import Any
 
 import numpy as np
@@ -12,10 +12,12 @@ import numpy as np
 from thinkback.clock import iso, to_us
 from thinkback.errors import InvalidInput, did_you_mean
 from thinkback.input_checks import validate
+from thinkback.lifecycle.transfer import Header, Value
 from thinkback.model import Draft, StoredEdge, StoredRecord, Vector
-from thinkback.stores.base import EmbeddingSpace, Judgement
+from thinkback.stores.base import MAX_GRADE, EmbeddingSpace, Judgement
 
 FORMAT = 1
+TYPES = ("memory", "link", "judgement", "header")
 IMPORTED_CONFIDENCE = 0.25  # of a memory that does not bring its own
 
 _TIMES = frozenset(
@@ -27,18 +29,6 @@ _WHERE_TRUE = ("slides",)  # said of short-lived memories alone
 _TEXT_ELSEWHERE = ("content", "memory", "body", "message")  # what other programs' exports call it
 _KNOWN_AS_TEXT = " Did you mean 'text'?"
 _MEMORY = tuple(one.name for one in fields(StoredRecord))
-
-
-@dataclass(frozen=True, slots=True)
-class Header:
-    """The first line of a file of ours: the space of the vectors in it, if it has any, and what upkeep notes for itself."""
-
-    space: EmbeddingSpace | None
-    settings: Mapping[str, str] = field(default_factory=dict)
-
-
-Value = Header | Draft | StoredRecord | StoredEdge | Judgement
-"""A Draft is a present memory, a StoredRecord a retired version of one."""
 
 
 # -- out -------------------------------------------------------------------------------------------------------------------------
@@ -87,10 +77,13 @@ def _jsonable(value: Any) -> Any:
 # -- in --------------------------------------------------------------------------------------------------------------------------
 
 
-def read_line(line: str) -> Value:
-    """What a line stands for; InvalidInput says what is wrong with it."""
+def read_line(line: str, types: Sequence[str] = TYPES) -> Value:
+    """The value of a line of one of these types, by default the first; InvalidInput says what is wrong with it."""
     data = _object(line)
-    kind = data.pop("type", "memory")
+    kind = data.pop("type", types[0])
+    if kind not in types:
+        hint = did_you_mean(str(kind)[:80], types)
+        raise InvalidInput(f"unknown type {kind!r:.80}; expected one of {', '.join(types)}.{hint}")
     if kind == "memory":
         return _memory(data)
     if kind == "link":
@@ -98,11 +91,10 @@ def read_line(line: str) -> Value:
         return edge
     if kind == "judgement":
         judgement: Judgement = _built(Judgement, data, required=("query", "memory_id", "grade", "judged_at"))
+        if not judgement.query.strip() or not 0 <= judgement.grade <= MAX_GRADE:
+            raise InvalidInput(f"a judgement needs a query and a grade from 0 to {MAX_GRADE}, not {judgement.grade}")
         return judgement
-    if kind == "header":
-        return _header(data)
-    kinds = ("memory", "link", "judgement", "header")
-    raise InvalidInput(f"unknown type {kind!r:.80}; one of {', '.join(kinds)}.{did_you_mean(str(kind)[:80], kinds)}")
+    return _header(data)
 
 
 def _object(line: str) -> dict[str, Any]:

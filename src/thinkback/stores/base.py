@@ -84,13 +84,16 @@ class Snapshot:
 OWED = "forgotten text"  # the area of a problem that `scrub` solves
 
 
+MAX_GRADE = 3
+
+
 @dataclass(frozen=True, slots=True)
 class Judgement:
     """That a memory was, or was not, an answer to a query."""
 
     query: str
     memory_id: str
-    grade: int  # 0 = not an answer; 1 and above = an answer
+    grade: int  # 0 = not an answer; 1 to MAX_GRADE = an answer, higher is better
     judged_at: int
 
 

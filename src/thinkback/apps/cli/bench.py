@@ -217,7 +217,7 @@ def own_questions(
 
     path = existing(file or settings_of(common).store_path)
     with recipes_of(names, models, common) as recipes, recipes.memory(path, system_clock(), read_only=True) as memory:
-        yield read_own(memory.store, path.name), OwnStore(recipes, memory)
+        yield read_own(memory, path.name), OwnStore(recipes, memory)
 
 
 def _measure_recipes(dataset: "Dataset", names: Words, measuring: Measuring, models: Models, common: Common) -> None:

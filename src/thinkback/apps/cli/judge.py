@@ -1,8 +1,6 @@
 """The `judge` commands: which memories were the answer to which questions."""
 
-import json
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -10,10 +8,7 @@ from thinkback.apps.cli.flat import command, epilog
 from thinkback.apps.cli.options import Common, Models
 from thinkback.apps.cli.output import moment, show, show_json, show_lines, styled, table
 from thinkback.apps.cli.session import in_file, lines_of, reading
-from thinkback.errors import InvalidInput, NotFound
-
-if TYPE_CHECKING:
-    from thinkback.stores.base import Judgement
+from thinkback.errors import NotFound
 
 app = typer.Typer(
     help="Record which memories answer which questions; tuning and benchmarks learn from it.",
@@ -85,38 +80,25 @@ def export(
 ) -> None:
     """Write all judgements as JSON Lines."""
     from thinkback.apps.cli.transfer import target_of
-    from thinkback.evaluate.judge import to_line
+    from thinkback.interop.jsonl_lines import judgement_line
 
     with reading(common, _NO_MODEL) as memory, target_of(file) as target:
         judgements = memory.judgements()
-        target.writelines(to_line(judged) + "\n" for judged in judgements)
+        target.writelines(judgement_line(judged) + "\n" for judged in judgements)
     if common.json and file != "-":
         show_json({"file": file, "lines": len(judgements)})
 
 
 @command(app, "import", example="thinkback judge import judged.jsonl\nthinkback judge import -")
 def import_(file: Annotated[str, typer.Argument(help="A JSON Lines file; - reads stdin.")], common: Common) -> None:
-    """Read judgements from JSON Lines; a wrong line is named and nothing is taken."""
+    """Read judgements from JSON Lines: all or nothing; where a pair was judged before, the later judgement is kept."""
+    from thinkback.interop.jsonl import import_lines
+
     with reading(common, _NO_MODEL) as memory, lines_of(file) as lines, in_file():
-        judgements = list(_judgements(file, lines))
-        memory.store.judge(judgements)
+        report = import_lines(memory, lines, types=("judgement",))
     if common.json:
-        show_json({"judgements": len(judgements)})
+        show_json({"judgements": report.judgements, "known": report.known})
     else:
         from thinkback.apps.words import counted
 
-        show(styled("judged", "green") + styled(f" {counted(len(judgements), 'answer')}"))
-
-
-def _judgements(file: str, lines: Iterator[str]) -> "Iterator[Judgement]":
-    from thinkback.evaluate.datasets.files import Node
-    from thinkback.evaluate.judge import from_node
-
-    for number, line in enumerate(lines, 1):
-        if not line.strip():
-            continue
-        try:
-            value = json.loads(line)
-        except ValueError as error:
-            raise InvalidInput(f"{file}: line {number}: not JSON: {error}") from None
-        yield from_node(Node(file, f"line {number}", value))
+        show(styled("judged", "green") + styled(f" {counted(report.judgements, 'answer')}"))
