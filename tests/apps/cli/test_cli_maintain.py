@@ -21,11 +21,13 @@ def test_judgements_are_recorded_listed_and_carried(cli, tmp_path):
     assert "who is Oscar?" in cli.ok("judge", "list").out
     cli.ok("judge", "export", "judged.jsonl")
     assert cli.ok("judge", "export").out == (tmp_path / "judged.jsonl").read_text()
-    cli.ok("judge", "record", "who is Oscar?", cat, "--grade", "1")
-    assert cli.ok("judge", "import", "-", "--json", stdin=(tmp_path / "judged.jsonl").read_bytes()).json == {
-        "judgements": 2
-    }
+    cli.ok("judge", "remove", "who is Oscar?", cat)
+    carried = (tmp_path / "judged.jsonl").read_bytes()
+    assert cli.ok("judge", "import", "-", "--json", stdin=carried).json == {"judgements": 1, "known": 1}
     assert [one["grade"] for one in cli.ok("judge", "list", "--json").lines] == [3, 0]
+    cli.ok("judge", "record", "who is Oscar?", cat, "--grade", "1")
+    cli.ok("judge", "import", "judged.jsonl")
+    assert [one["grade"] for one in cli.ok("judge", "list", "--json").lines] == [1, 0]  # the later judgement holds
 
 
 def test_a_judgement_can_be_taken_back(cli):
