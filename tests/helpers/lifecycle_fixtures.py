@@ -6,6 +6,7 @@ from typing import Any
 
 import thinkback
 from thinkback.memory import Memory
+from thinkback.model import StoredRecord
 from thinkback.testing import FixedClock, ToyEmbedder
 
 START = "2026-05-08T12:00:00Z"
@@ -18,3 +19,8 @@ def living(path: Any = ":memory:", **options: Any) -> Iterator[tuple[Memory, Fix
     options = {"embedder": ToyEmbedder(), "reranker": None, "clock": clock, **options}
     with thinkback.open(path, **options) as memory:
         yield memory, clock
+
+
+def stored(memory: Memory, id: str) -> StoredRecord:
+    """A memory as the store keeps it: times in microseconds, like those of the clock."""
+    return memory.store.get([id])[id]

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from lifecycle_fixtures import living
+from lifecycle_fixtures import living, stored
 
 from thinkback.clock import DAY, HOUR, SECOND
 from thinkback.errors import StoreBusy, StoreError, ThinkbackWarning
@@ -45,7 +45,7 @@ def test_a_slide_is_written_at_once_and_never_by_the_thread_that_searches(
         with watched(memory, monkeypatch) as threads:
             memory.recall("plumber")
         assert [name.split("_")[0] for name in threads] == ["thinkback-recalls"]
-        assert memory.get(id).expires_at == clock() + 72 * HOUR
+        assert stored(memory, id).expires_at == clock() + 72 * HOUR
 
 
 def test_what_slides_by_seconds_waits_like_all_others(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -99,8 +99,8 @@ def test_recalls_that_cannot_be_written_are_kept(monkeypatch: pytest.MonkeyPatch
                 memory.flush()
         assert memory.get(id).access_count == 0
         memory.flush()
-        assert (memory.get(id).access_count, memory.get(id).last_access) == (2, begun + 2 * HOUR)
-        assert memory.get(id).expires_at == begun + 2 * HOUR + 72 * HOUR
+        assert (memory.get(id).access_count, stored(memory, id).last_access) == (2, begun + 2 * HOUR)
+        assert stored(memory, id).expires_at == begun + 2 * HOUR + 72 * HOUR
 
 
 def test_what_failed_to_be_written_in_time_is_written_before_it_would_be_missed(

@@ -26,8 +26,8 @@ def cats(memory: Memory, things: tuple[str, ...] = THINGS) -> list[str]:
 def test_forgetting_returns_what_existed() -> None:
     with living() as (memory, _):
         id = memory.remember("Oscar is a grey cat").id
-        assert memory.forget(id, "unknown", id) == [id]
-        assert memory.forget(id) == []
+        assert memory.forget(id, "unknown", id).ids == (id,)
+        assert memory.forget(id).ids == ()
 
 
 def test_a_reflection_is_rebuilt_without_the_forgotten() -> None:

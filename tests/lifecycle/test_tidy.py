@@ -4,7 +4,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from lifecycle_fixtures import living
+from codes import raises
+from lifecycle_fixtures import living, stored
 
 from thinkback.clock import DAY, HOUR, WEEK
 from thinkback.errors import NotFound
@@ -34,7 +35,7 @@ def test_what_expired_is_archived_not_deleted() -> None:
         id = memory.remember("call the plumber tomorrow", tier="working").id
         clock.advance(4 * DAY)
         memory.tidy(dry_run=False)
-        assert memory.get(id).archived_at == clock()
+        assert stored(memory, id).archived_at == clock()
         assert memory.get(id).text == "call the plumber tomorrow"
 
 
@@ -69,14 +70,14 @@ def test_a_memory_that_keeps_being_recalled_rises() -> None:
             memory.recall("plumber")
         memory.tidy(dry_run=False)
         assert memory.get(id).tier == "episodic"
-        assert memory.get(id).expires_at == clock() + 30 * DAY
+        assert stored(memory, id).expires_at == clock() + 30 * DAY
         for _ in range(7):
             clock.advance(HOUR)
             memory.recall("plumber")
             memory.flush()
-        assert memory.get(id).expires_at == clock() + 30 * DAY  # the new time to live slides as well
+        assert stored(memory, id).expires_at == clock() + 30 * DAY  # the new time to live slides as well
         memory.tidy(dry_run=False)
-        assert (memory.get(id).tier, memory.get(id).expires_at) == ("semantic", None)
+        assert (memory.get(id).tier, stored(memory, id).expires_at) == ("semantic", None)
 
 
 def test_a_memory_rises_as_far_as_it_has_earned_at_once() -> None:
@@ -85,7 +86,7 @@ def test_a_memory_rises_as_far_as_it_has_earned_at_once() -> None:
         for _ in range(12):
             memory.recall("plumber")
         assert [action.action for action in memory.tidy(dry_run=False).actions] == ["rise"]
-        assert (memory.get(id).tier, memory.get(id).expires_at) == ("semantic", None)
+        assert (memory.get(id).tier, stored(memory, id).expires_at) == ("semantic", None)
         assert memory.tidy(dry_run=False).actions == ()
 
 
@@ -158,8 +159,9 @@ def test_undo_says_which_later_batches_it_passed_over() -> None:
         undone = memory.undo()
         assert (undone.undone, undone.passed_over) == ((kept,), {redaction: {id: why}})
         assert memory.undo(redaction).skipped == {id: why}
-        with pytest.raises(NotFound, match=rf"could be undone\. Passed over {redaction}: {why} \({id}\)"):
+        with raises(NotFound, "nothing_to_undo") as caught:
             memory.undo()
+        assert f"{redaction}: {why} ({id})" in caught.value.message
 
 
 def test_undo_takes_the_last_batch_and_never_the_same_twice() -> None:
@@ -169,9 +171,9 @@ def test_undo_takes_the_last_batch_and_never_the_same_twice() -> None:
         clock.advance(1)
         assert memory.undo().undone == (id,)
         assert memory.get(id).archived_at is None
-        with pytest.raises(NotFound, match="nothing that could be undone"):
+        with raises(NotFound, "nothing_to_undo"):
             memory.undo()
-        with pytest.raises(NotFound, match="no batch 'x'"):
+        with raises(NotFound, "unknown_batch"):
             memory.undo("x")
 
 
@@ -286,11 +288,11 @@ def test_restoring_an_expired_memory_lets_it_live_for_the_time_of_its_tier() -> 
         clock.advance(4 * DAY)
         memory.tidy(dry_run=False)
         memory.restore(working, given)
-        assert memory.get(working).expires_at == clock() + 72 * HOUR
+        assert stored(memory, working).expires_at == clock() + 72 * HOUR
         assert memory.get(given).expires_at is None
         assert memory.count() == 2
 
 
 def test_archiving_what_is_not_there_says_so() -> None:
-    with living() as (memory, _), pytest.raises(NotFound, match="no memory 'x'"):
+    with living() as (memory, _), raises(NotFound, "unknown_memory"):
         memory.archive("x")

@@ -3,9 +3,9 @@
 from pathlib import Path
 
 import pytest
-from lifecycle_fixtures import living
+from lifecycle_fixtures import living, stored
 
-from thinkback.clock import DAY, HOUR
+from thinkback.clock import DAY, HOUR, from_us
 from thinkback.errors import InvalidInput
 from thinkback.interop.jsonl import export_lines, import_lines
 from thinkback.lifecycle.tiers import risen, slid
@@ -19,7 +19,7 @@ from thinkback.model import TIERS, StoredRecord
 def test_every_tier_has_its_time_to_live(tier: str, life: int | None) -> None:
     with living() as (memory, clock):
         record = memory.remember("call the plumber tomorrow", tier=tier)
-        assert record.expires_at == (None if life is None else clock() + life)
+        assert record.expires_at == (None if life is None else from_us(clock() + life))
 
 
 def test_all_tiers_are_covered() -> None:
@@ -28,18 +28,15 @@ def test_all_tiers_are_covered() -> None:
 
 def test_an_expiry_the_caller_gives_is_kept() -> None:
     with living() as (memory, clock):
-        assert (
-            memory.remember("the parking ticket", tier="working", expires_at=clock() + HOUR).expires_at
-            == clock() + HOUR
-        )
-        assert memory.remember("the parking ticket", expires_at=clock() + HOUR).expires_at == clock() + HOUR
+        end = from_us(clock() + HOUR)
+        assert memory.remember("the parking ticket", tier="working", expires_at=end).expires_at == end
+        assert memory.remember("the parking ticket", expires_at=end).expires_at == end
 
 
 def test_the_time_runs_from_when_the_store_learned_it_not_from_when_it_happened() -> None:
     with living() as (memory, clock):
-        assert (
-            memory.remember("we met in Rome", tier="episodic", created_at="2020-01-01").expires_at == clock() + 30 * DAY
-        )
+        met = memory.remember("we met in Rome", tier="episodic", created_at="2020-01-01")
+        assert met.expires_at == from_us(clock() + 30 * DAY)
 
 
 def test_an_expired_memory_is_hidden_and_still_there() -> None:
@@ -59,12 +56,12 @@ def test_a_recall_slides_the_time() -> None:
         clock.advance(50 * HOUR)
         memory.recall("plumber")
         memory.flush()
-        assert memory.get(id).expires_at == begun + 50 * HOUR + 72 * HOUR
+        assert stored(memory, id).expires_at == begun + 50 * HOUR + 72 * HOUR
         assert memory.get(id).access_count == 1
         clock.advance(71 * HOUR)
         memory.recall("plumber")
         memory.flush()
-        assert memory.get(id).expires_at == begun + 121 * HOUR + 72 * HOUR
+        assert stored(memory, id).expires_at == begun + 121 * HOUR + 72 * HOUR
 
 
 def test_what_is_recalled_every_twenty_hours_never_expires() -> None:
@@ -100,8 +97,8 @@ def test_the_moment_of_the_recall_counts_not_that_of_its_writing() -> None:
         memory.recall("plumber")
         clock.advance(2 * HOUR)
         memory.flush()
-        assert memory.get(id).expires_at == begun + 71 * HOUR + 72 * HOUR
-        assert memory.get(id).last_access == begun + 71 * HOUR
+        assert stored(memory, id).expires_at == begun + 71 * HOUR + 72 * HOUR
+        assert stored(memory, id).last_access == begun + 71 * HOUR
 
 
 def test_recalls_of_several_moments_each_count_from_their_own(tmp_path: Path) -> None:
@@ -114,8 +111,8 @@ def test_recalls_of_several_moments_each_count_from_their_own(tmp_path: Path) ->
                 clock.advance(HOUR)
                 memory.recall(query, limit=1)
         memory.flush()
-        assert memory.get(plumber).expires_at == begun + 1 * HOUR + 72 * HOUR
-        assert memory.get(dentist).expires_at == begun + 3 * HOUR + 30 * DAY
+        assert stored(memory, plumber).expires_at == begun + 1 * HOUR + 72 * HOUR
+        assert stored(memory, dentist).expires_at == begun + 3 * HOUR + 30 * DAY
         assert memory.get(dentist).access_count == 2
 
 
@@ -127,7 +124,7 @@ def test_what_was_restored_slides_again() -> None:
         clock.advance(10 * HOUR)
         memory.recall("plumber")
         memory.flush()
-        assert memory.get(id).expires_at == clock() + 72 * HOUR
+        assert stored(memory, id).expires_at == clock() + 72 * HOUR
 
 
 def test_what_outlived_the_callers_expiry_is_restored_to_the_life_of_its_tier_and_back_by_undo() -> None:
@@ -137,9 +134,9 @@ def test_what_outlived_the_callers_expiry_is_restored_to_the_life_of_its_tier_an
         clock.advance(2 * HOUR)
         memory.restore(id)
         clock.advance(HOUR)
-        assert (memory.get(id).expires_at, memory.get(id).slides) == (clock() - HOUR + 72 * HOUR, True)
+        assert (stored(memory, id).expires_at, stored(memory, id).slides) == (clock() - HOUR + 72 * HOUR, True)
         memory.undo()
-        assert (memory.get(id).expires_at, memory.get(id).slides) == (given, False)
+        assert (stored(memory, id).expires_at, stored(memory, id).slides) == (given, False)
 
 
 def test_what_was_written_late_and_then_changed_still_slides() -> None:
@@ -150,7 +147,7 @@ def test_what_was_written_late_and_then_changed_still_slides() -> None:
         clock.advance(HOUR)
         memory.recall("locker")
         memory.flush()
-        assert memory.get(id).expires_at == clock() + 72 * HOUR
+        assert stored(memory, id).expires_at == clock() + 72 * HOUR
 
 
 def test_whose_expiry_it_is_survives_export_and_import() -> None:
@@ -161,8 +158,8 @@ def test_whose_expiry_it_is_survives_export_and_import() -> None:
         other_clock.advance(HOUR)
         two.recall("parking ticket plumber")
         two.flush()
-        assert two.get(own).expires_at == clock() + 72 * HOUR
-        assert two.get(tiers).expires_at == clock() + HOUR + 72 * HOUR
+        assert stored(two, own).expires_at == clock() + 72 * HOUR
+        assert stored(two, tiers).expires_at == clock() + HOUR + 72 * HOUR
 
 
 def test_a_recall_does_not_slide_what_the_caller_set() -> None:
@@ -170,7 +167,7 @@ def test_a_recall_does_not_slide_what_the_caller_set() -> None:
         id = memory.remember("the parking ticket", tier="working", expires_at=clock() + HOUR).id
         memory.recall("parking ticket")
         memory.flush()
-        assert memory.get(id).expires_at == clock() + HOUR
+        assert stored(memory, id).expires_at == clock() + HOUR
 
 
 def test_a_recall_does_not_slide_what_the_caller_set_even_where_it_is_what_the_tier_would_give() -> None:
@@ -180,7 +177,7 @@ def test_a_recall_does_not_slide_what_the_caller_set_even_where_it_is_what_the_t
         clock.advance(HOUR)
         memory.recall("parking ticket")
         memory.flush()
-        assert memory.get(id).expires_at == end
+        assert stored(memory, id).expires_at == end
 
 
 def test_what_has_expired_does_not_come_back_by_itself() -> None:
@@ -193,15 +190,15 @@ def test_a_new_tier_brings_its_time_to_live_from_that_moment() -> None:
     with living() as (memory, clock):
         id = memory.remember("call the plumber tomorrow", tier="working").id
         clock.advance(10 * HOUR)
-        assert memory.update(id, tier="episodic").expires_at == clock() + 30 * DAY
+        assert memory.update(id, tier="episodic").expires_at == from_us(clock() + 30 * DAY)
         assert memory.update(id, tier="semantic").expires_at is None
         clock.advance(100 * DAY)
         assert memory.recall("plumber").ids == (id,)
-        assert memory.update(id, tier="working").expires_at == clock() + 72 * HOUR
+        assert memory.update(id, tier="working").expires_at == from_us(clock() + 72 * HOUR)
         clock.advance(HOUR)
         memory.recall("plumber")
         memory.flush()
-        assert memory.get(id).expires_at == clock() + 72 * HOUR
+        assert stored(memory, id).expires_at == clock() + 72 * HOUR
 
 
 def test_a_new_tier_leaves_an_expiry_of_the_callers_as_it_is() -> None:
@@ -210,9 +207,9 @@ def test_a_new_tier_leaves_an_expiry_of_the_callers_as_it_is() -> None:
         for given in ({"expires_at": end}, {}):
             id = memory.remember("the parking ticket", tier="working", **given).id
             memory.update(id, expires_at=end)
-            assert memory.update(id, tier="episodic").expires_at == end
-            assert memory.update(id, tier="semantic").expires_at == end
-            assert memory.update(id, tier="working", expires_at=end + DAY).expires_at == end + DAY
+            assert memory.update(id, tier="episodic").expires_at == from_us(end)
+            assert memory.update(id, tier="semantic").expires_at == from_us(end)
+            assert memory.update(id, tier="working", expires_at=end + DAY).expires_at == from_us(end + DAY)
             assert memory.update(id, expires_at=None).expires_at is None
 
 
@@ -241,7 +238,7 @@ def test_a_rise_leaves_an_expiry_of_the_callers_as_it_is() -> None:
             memory.recall("parking ticket")
         (action,) = memory.tidy(dry_run=False).actions
         assert (action.action, action.after) == ("rise", {"tier": "semantic"})
-        assert (memory.get(id).tier, memory.get(id).expires_at) == ("semantic", end)
+        assert (memory.get(id).tier, stored(memory, id).expires_at) == ("semantic", end)
 
 
 def test_a_rise_is_undone_with_the_expiry_it_changed() -> None:
@@ -253,7 +250,11 @@ def test_a_rise_is_undone_with_the_expiry_it_changed() -> None:
         memory.tidy(dry_run=False)
         assert memory.get(id).expires_at is None
         memory.undo()
-        assert (memory.get(id).tier, memory.get(id).expires_at, memory.get(id).slides) == ("episodic", before, True)
+        assert (memory.get(id).tier, stored(memory, id).expires_at, stored(memory, id).slides) == (
+            "episodic",
+            before,
+            True,
+        )
 
 
 def test_too_few_recalls_change_nothing() -> None:

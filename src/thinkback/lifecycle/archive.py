@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from thinkback.errors import NotFound
+from thinkback.errors import unknown_memory
 from thinkback.lifecycle import journal
 from thinkback.lifecycle.journal import Action
 from thinkback.lifecycle.tiers import lifetime
@@ -43,5 +43,5 @@ def present(store: Store, ids: Sequence[str]) -> list[StoredRecord]:
     found = store.get(ids)
     for id in ids:
         if id not in found:
-            raise NotFound(f"there is no memory {id!r}; `thinkback list` shows the ids")
+            raise unknown_memory(id)
     return list(found.values())

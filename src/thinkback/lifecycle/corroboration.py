@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 
 from thinkback.clock import iso
-from thinkback.errors import InvalidInput, NotFound
+from thinkback.errors import InvalidInput, unknown_memory
 from thinkback.lifecycle import confidence, journal
 from thinkback.lifecycle.journal import Action
 from thinkback.lifecycle.repetition import by_age, repetitions, saying_of
@@ -120,12 +120,12 @@ def moments(store: Store, ids: Sequence[str], now: int) -> dict[str, list[int]]:
 def contest(store: Store, new_id: str, old_id: str, now: int, close: bool = False) -> StoredEdge:
     """Marks that a newer memory contradicts an older one; both stand, unless `close` ends the older one where the newer begins."""
     if new_id == old_id:
-        raise InvalidInput(f"the memory {new_id!r} cannot contradict itself; name two")
+        raise InvalidInput(f"the memory {new_id!r} cannot contradict itself; name two", code="contests_itself")
     with store.transaction():
         found = store.get([new_id, old_id])
         for id in (new_id, old_id):
             if id not in found:
-                raise NotFound(f"there is no memory {id!r}; `thinkback list` shows the ids")
+                raise unknown_memory(id)
         edge = StoredEdge(from_id=old_id, to_id=new_id, kind=CONTESTED, created_at=now)
         links = store.edges([old_id], Filter(now=now, everything=True), _ALL, kinds=(CONTESTED,)).get(old_id, ())
         known = any((link.from_id, link.to_id) == (old_id, new_id) for link in links)
@@ -146,6 +146,7 @@ def _ending(new: StoredRecord, old: StoredRecord) -> dict[str, int]:
     if new.date < old.date:
         raise InvalidInput(
             f"{new.id!r} is dated {iso(new.date)}, before {old.id!r} ({iso(old.date)}), so it cannot end it; "
-            "name the newer one first, or give it a valid_from"
+            "name the newer one first, or give it a valid_from",
+            code="older_than_contested",
         )
     return {"valid_to": new.date} if old.valid_to is None or old.valid_to > new.date else {}

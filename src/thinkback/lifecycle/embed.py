@@ -7,7 +7,7 @@ from threading import Lock
 
 import numpy as np
 
-from thinkback.errors import EmbeddingSpaceMismatch, InvalidInput, ModelError, NotFound, ThinkbackError
+from thinkback.errors import Action, EmbeddingSpaceMismatch, InvalidInput, ModelError, NotFound, Remedy, ThinkbackError
 from thinkback.model import Draft, StoredRecord, Vector
 from thinkback.models.embedders.base import Embedder
 from thinkback.stores.base import EmbeddingSpace, Store
@@ -44,7 +44,7 @@ class Embedding:
             if self._embedder is not None:
                 return self._embedder
             if self._open is None:
-                raise ModelError("this memory was opened without an embedder")
+                raise ModelError("this memory was opened without an embedder", code="no_embedder")
             if self._failure is not None and time.monotonic() < self._retry_at:
                 raise self._failure
             try:
@@ -70,7 +70,8 @@ class Embedding:
         if live is not None and live.fingerprint != embedder.fingerprint:
             raise EmbeddingSpaceMismatch(
                 f"the store's vectors were made by {live.fingerprint}, the embedder in use is {embedder.fingerprint}; "
-                "open the store with its own embedder, or run: thinkback reembed"
+                "open the store with its own embedder, or re-embed it",
+                remedy=Remedy(Action.REEMBED),
             )
 
     def fill(self, drafts: Sequence[Draft]) -> tuple[list[Draft], EmbeddingSpace | None, ThinkbackError | None]:
@@ -95,7 +96,8 @@ class Embedding:
         for size in sizes:
             if size != space.dimensions:
                 raise InvalidInput(
-                    f"a vector of {size} numbers was given; this store's vectors have {space.dimensions}"
+                    f"a vector of {size} numbers was given; this store's vectors have {space.dimensions}",
+                    code="wrong_dimensions",
                 )
         return space
 
@@ -146,8 +148,10 @@ class Embedding:
         live = self._store.embedding_space()
         if live != space:
             raise EmbeddingSpaceMismatch(
-                f"the store was embedded anew by {live.fingerprint if live else 'another model'} meanwhile; the re-embedding to "
-                f"{space.fingerprint} was given up. To have it all the same, run again: thinkback reembed"
+                f"the re-embedding with {space.fingerprint} was cancelled: the store was re-embedded with "
+                f"{live.fingerprint if live else 'another model'} in the meantime",
+                code="reembedding_overtaken",
+                remedy=Remedy(Action.REEMBED),
             )
 
     def _switch(self, embedder: Embedder, space: EmbeddingSpace, batch: int) -> tuple[int, bool]:

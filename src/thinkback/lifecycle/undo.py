@@ -4,7 +4,7 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from thinkback.errors import NotFound
+from thinkback.errors import Action, NotFound, Remedy
 from thinkback.lifecycle.corroboration import DECAYED_UNTIL
 from thinkback.lifecycle.reflect.promote import RAISED, raised
 from thinkback.lifecycle.reflect.rebuild import rebuild
@@ -35,7 +35,8 @@ def undo(store: Store, batch: str | None, now: int) -> Undone:
         if batch is not None:
             entries = store.journal(batch, _ALL)
             if not entries:
-                raise NotFound(f"the journal has no batch {batch!r}; `thinkback undo --list` shows what there is")
+                remedy = Remedy(Action.LIST_BATCHES)
+                raise NotFound(f"the journal has no batch {batch!r}", code="unknown_batch", remedy=remedy)
             return _undo_batch(store, batch, entries, now)
         passed_over: dict[str, Mapping[str, str]] = {}
         left = (entry.batch for entry in store.journal(None, _ALL) if entry.undone_at is None)
@@ -45,7 +46,8 @@ def undo(store: Store, batch: str | None, now: int) -> Undone:
                 return replace(undone, passed_over=passed_over)
             passed_over[last] = undone.skipped
     why = "; ".join(f"{last}: {why_left(skipped)}" for last, skipped in passed_over.items())
-    raise NotFound("the journal holds nothing that could be undone" + (f". Passed over {why}" if why else ""))
+    message = "the journal has nothing left to undo" + (f"; skipped {why}" if why else "")
+    raise NotFound(message, code="nothing_to_undo")
 
 
 def why_left(reasons: Mapping[str, str]) -> str:

@@ -9,6 +9,7 @@ import pytest
 import reflect_fixtures
 from reflect_fixtures import NOW, fill, snapshot
 
+from thinkback.errors import Action, Remedy
 from thinkback.lifecycle.reflect import approximate, link_nearest
 from thinkback.lifecycle.reflect.nearest import Neighbourhood, Rows
 from thinkback.lifecycle.reflect.run import reflect
@@ -136,4 +137,4 @@ def test_without_the_extra_all_pairs_are_compared_and_the_install_line_is_told(
         made = reflect(store, NOW * 2)
         assert made.linked > 0
         (warning,) = made.warnings
-        assert "pip install 'thinkback[ann]'" in warning
+        assert (warning.code, warning.remedy) == ("missing_extra", Remedy(Action.INSTALL_EXTRA, "ann"))

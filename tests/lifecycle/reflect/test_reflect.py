@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from codes import raises
 from reflect_fixtures import NOW, SPACE, expected, fill, snapshot
 
 import thinkback
@@ -304,7 +305,7 @@ def test_a_memory_reflects_with_the_settings_it_is_given(cats: thinkback.Memory)
 
 
 def test_a_clustering_nobody_knows_is_refused() -> None:
-    with pytest.raises(thinkback.InvalidInput, match=r"labels, linkage; got 'linkages'\. Did you mean 'linkage'"):
+    with raises(thinkback.InvalidInput, "unknown_clustering"):
         Consolidation(clustering="linkages")  # type: ignore[arg-type]
 
 
@@ -454,7 +455,7 @@ def test_reflections_alone_of_a_blank_query_are_none_and_it_is_said(cats: thinkb
     with cats as memory:
         found = memory.search_reflections_only(query, recency=0.1)
         assert list(found) == []
-        assert found.warnings == ("themes are searched by meaning alone, and the query has no words",)
+        assert "the query has no words" in found.warnings[0].message
         assert [hit.record.kind for hit in memory.recall(query, kinds=["reflection"])] == ["reflection"]
 
 
@@ -464,7 +465,7 @@ def test_reflections_alone_without_an_embedder_are_none_and_it_is_said(cats: thi
         found = memory.search_reflections_only("Oscar cat")
         assert list(found) == []
         why = "there is no embedder and no query vector"
-        assert found.warnings == (f"themes are searched by meaning alone, and {why}",)
+        assert why in found.warnings[0].message
         assert found.trace.skipped == (("reflections", why),)
         assert [hit.record.kind for hit in memory.recall("Oscar cat", kinds=["reflection"])] == ["reflection"]
 

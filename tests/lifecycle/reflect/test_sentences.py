@@ -184,10 +184,10 @@ def test_a_model_that_fails_changes_nothing_and_is_given_up(store: SqliteStore) 
     model = Model(DOWN)
     made = reflect(store, LATER, chat=model)
     assert len(model.asked) == 2
-    assert made.warnings == (
-        f"themes without a sentence until a later run: {len(made.themes)}; the language model failed 2 times in a row and was "
-        "asked no more: the language model failed with OSError: nobody answers",
-    )
+    (warning,) = made.warnings
+    assert warning.code == "themes_without_sentence"
+    assert str(len(made.themes)) in warning.message
+    assert "nobody answers" in warning.message
     assert essences(store) == keywords_of(made)
     state = store.state()
     assert reflect(store, LATER, chat=model).warnings == made.warnings
@@ -207,8 +207,9 @@ def test_failures_now_and_then_are_borne(store: SqliteStore) -> None:
     assert len(model.asked) == len(made.themes)
     failed = [made.themes[n].id for n in (0, 2, 4)]
     assert {id for id, said in essences(store).items() if said == keywords_of(made)[id]} == set(failed)
-    assert len(made.warnings) == 1
-    assert "until a later run: 3;" in made.warnings[0]
+    (warning,) = made.warnings
+    assert warning.code == "themes_without_sentence"
+    assert "3 themes" in warning.message
     assert set(reflect(store, LATER, chat=Topics()).refreshed) == set(failed)
 
 
@@ -225,7 +226,7 @@ def test_a_server_that_never_answers_costs_two_time_outs(store: SqliteStore) -> 
     with socket.create_server(("127.0.0.1", 0)) as silent:
         chat = OpenAiChat(f"http://127.0.0.1:{silent.getsockname()[1]}/v1", "m", timeout_s=0.2)
         made = reflect(store, LATER, chat=chat)
-    assert "took longer than 0.2 s" in made.warnings[0]
+    assert "took longer than 0.2 s" in made.warnings[0].message
     assert essences(store) == keywords_of(made)
 
 
@@ -233,9 +234,8 @@ def test_a_slow_model_is_asked_no_longer_than_a_run_has_time(store: SqliteStore)
     model = Topics()
     made = reflect(store, LATER, chat=model, patience=Patience(seconds=0))
     assert model.asked == 0
-    assert made.warnings == (
-        f"themes without a sentence until a later run: {len(made.themes)}; the 0 s that a run has for the language model were over",
-    )
+    assert [warning.code for warning in made.warnings] == ["themes_without_sentence"]
+    assert "0 s" in made.warnings[0].message
 
 
 # -- how long it is kept

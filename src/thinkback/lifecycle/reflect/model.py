@@ -33,7 +33,10 @@ class Consolidation:
     def __post_init__(self) -> None:
         if self.clustering not in CLUSTERINGS:
             near = did_you_mean(str(self.clustering), CLUSTERINGS)
-            raise InvalidInput(f"clustering is one of {', '.join(CLUSTERINGS)}; got {self.clustering!r}.{near}")
+            one_of = ", ".join(CLUSTERINGS)
+            raise InvalidInput(
+                f"clustering is one of {one_of}; got {self.clustering!r}.{near}", code="unknown_clustering"
+            )
 
 
 PUBLISHED = Consolidation()

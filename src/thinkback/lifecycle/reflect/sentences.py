@@ -69,7 +69,7 @@ def tell(
     why, failures = "", 0
     for theme in wanting:
         if clock() >= over:
-            why = f"the {patience.seconds:g} s that a run has for the language model were over"
+            why = f"the time limit of {patience.seconds:g} s for the language model was reached"
             break
         its = [records[id] for id in theme.members]
         try:
@@ -77,14 +77,14 @@ def tell(
         except ThinkbackError as problem:
             why, failures = str(problem), failures + 1
             if failures >= patience.failures:
-                why = f"the language model failed {failures} times in a row and was asked no more: {problem}"
+                why = f"the language model failed {failures} times in a row: {problem}"
                 break
             continue
         failures = 0
         if _add(store, theme, said, said_of(its)):
             told.append(theme.id)
     left = len(wanting) - len(told)
-    untold = Notice("themes_without_sentence", f"themes without a sentence until a later run: {left}; {why}")
+    untold = Notice("themes_without_sentence", f"{left} themes have no sentence until a later run: {why}")
     return Told(tuple(told), (untold,) if why else ())
 
 
