@@ -72,7 +72,6 @@ from thinkback.stores.base import (
 )
 
 Progress = Callable[[int, int], None]
-WHOLE_JOURNAL = 10_000_000
 WITHOUT_VECTORS = "stored without vectors, found by keyword"
 _FOLLOWING = ("slides", "claim", "claimed_at")  # from the expiry and the confidence
 CHANGEABLE = tuple(name for name in (*VERSIONED, *STANDING) if name not in _FOLLOWING)
@@ -370,7 +369,7 @@ class Memory:
 
     def journal(self, batch: str | None = None, limit: int | None = None) -> Sequence[JournalEntry]:
         """What tidying, reflecting and auditing did, newest first; of one batch if it is named."""
-        return self.store.journal(batch, WHOLE_JOURNAL if limit is None else limit)
+        return self.store.journal(batch, limit)
 
     def archive(self, *ids: str) -> Sequence[str]:
         """Hides memories from every search; `everything=True` still finds them."""

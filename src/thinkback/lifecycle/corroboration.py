@@ -13,7 +13,6 @@ from thinkback.stores.base import Store
 
 DECAYED_UNTIL = "tidy.decayed_until"
 MOST_AT_ONCE = 32  # a batch of more is bulk, and left to `tidy`
-_ALL = 1_000_000
 _EQUAL = 1e-9  # two confidences that differ by less are one
 
 
@@ -98,7 +97,7 @@ def _count_anew(store: Store, ids: Sequence[str], now: int) -> None:
 
 def _heard(store: Store, ids: Sequence[str], now: int) -> list[StoredEdge]:
     """All corroborations by and of these memories."""
-    edges = store.edges(ids, Filter(now=now, everything=True), _ALL, kinds=(CORROBORATES,)) if ids else {}
+    edges = store.edges(ids, Filter(now=now, everything=True), None, kinds=(CORROBORATES,)) if ids else {}
     return list({(edge.from_id, edge.to_id): edge for its in edges.values() for edge in its}.values())
 
 
@@ -127,7 +126,7 @@ def contest(store: Store, new_id: str, old_id: str, now: int, close: bool = Fals
             if id not in found:
                 raise unknown_memory(id)
         edge = StoredEdge(from_id=old_id, to_id=new_id, kind=CONTESTED, created_at=now)
-        links = store.edges([old_id], Filter(now=now, everything=True), _ALL, kinds=(CONTESTED,)).get(old_id, ())
+        links = store.edges([old_id], Filter(now=now, everything=True), None, kinds=(CONTESTED,)).get(old_id, ())
         known = any((link.from_id, link.to_id) == (old_id, new_id) for link in links)
         ending = _ending(found[new_id], found[old_id]) if close else {}
         if ending:

@@ -2,10 +2,8 @@
 
 import json
 import re
-import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 import numpy as np
 
@@ -14,15 +12,13 @@ from thinkback.lifecycle.reflect.observations import pages
 from thinkback.lifecycle.repetition import holding
 from thinkback.model import REFLECTION, Filter, StoredRecord, Vector
 from thinkback.reflections import members
-from thinkback.stores.base import OWED, Store
-from thinkback.stores.byte_search import SHORTEST, found_in
+from thinkback.stores.base import OWED, SHORTEST_TRACE, Store
 from thinkback.stores.segmentation import segment
 
 RUN = 24  # bytes of text looked for at once
 _NUMBERS = 8  # of a vector looked for at once, from its beginning, middle and end
 _DISTINCT = 4  # bytes at the head of a run; zeros stand everywhere
 _WORD = re.compile(r"[^\W_]+")
-_ALL = 1_000_000
 _DEEP = 100
 
 
@@ -83,12 +79,12 @@ def search(store: Store, evidence: Evidence, now: int) -> Iterator[Search]:
         "vector leg", len(vectors), sum(_among(store.search_vectors(v, anything, _DEEP), ids) for v in vectors)
     )
     yield Search("dates leg", len(ids), len(store.dated(anything.now, anything.only(sorted(ids)), len(ids))))
-    yield Search("graph leg", len(ids), len(store.edges(sorted(ids), anything, _ALL)))
+    yield Search("graph leg", len(ids), len(store.edges(sorted(ids), anything, None)))
     yield Search("links", 1, sum(edge.from_id in ids or edge.to_id in ids for edge in store.export_edges()))
     reflections = list(pages(store, replace(anything, kinds=(REFLECTION,))))
     yield Search("reflections", len(reflections), sum(bool(ids.intersection(members(r))) for r in reflections))
     yield Search("judgements", 1, sum(judgement.memory_id in ids for judgement in store.judgements()))
-    told = store.journal(None, _ALL)
+    told = store.journal()
     yield Search("journal", 1, sum(entry.memory_id in ids or not ids.isdisjoint(entry.named) for entry in told))
     yield Search("settings", 1, sum(_names(value, ids) for value in _settings(store).values()))
     # What only waits to be cleared is told by the receipt itself.
@@ -127,17 +123,16 @@ def _among(hits: Sequence[object], ids: frozenset[str]) -> int:
 def scan(store: Store, evidence: Evidence) -> tuple[list[Scan], int]:
     """Reads the live files for traces; also returns how many texts and ids are too short to be told from chance."""
     needles, too_short = _needles(evidence)
-    files = live_files(store)
-    found = {file: found_in(file, needles) for file in files}
-    traces = _not_shared(store, set().union(*found.values()) if found else set())
+    files = store.traces(needles)
+    traces = _not_shared(store, set().union(*(file.found for file in files)))
     scans = [
-        Scan(file.name, file.stat().st_size, len(found[file] & traces), tuple(_ids_in(found[file] & traces, evidence)))
+        Scan(file.file, file.size, len(file.found & traces), tuple(_ids_in(file.found & traces, evidence)))
         for file in files
     ]
     return scans, too_short
 
 
-def _ids_in(traces: set[bytes], evidence: Evidence) -> Iterator[str]:
+def _ids_in(traces: frozenset[bytes], evidence: Evidence) -> Iterator[str]:
     for id in sorted(evidence.ids):
         if traces.intersection(_spelled(id)):
             yield id
@@ -148,31 +143,18 @@ def _spelled(id: str) -> set[bytes]:
     return {id.encode(), *(json.dumps(id, ensure_ascii=escaped)[1:-1].encode() for escaped in (True, False))}
 
 
-def live_files(store: Store) -> list[Path]:
-    """The file of a store, its logs and whatever lies beside it under its name; none for a store on a server or in memory.
-
-    Shared memory is left out: it holds numbers of pages and no text, and the locks of everyone who reads.
-    """
-    path = getattr(store, "path", None)
-    if path is None or not Path(path).is_file():
-        return []
-    file = Path(path)
-    beside = (other for other in file.parent.iterdir() if other.name.startswith(file.name) and other.is_file())
-    return sorted(other for other in beside if other.name != f"{file.name}-shm")
-
-
 def _needles(evidence: Evidence) -> tuple[set[bytes], int]:
     needles: set[bytes] = set()
     too_short = 0
     for text in dict.fromkeys(text for record in evidence.records() for text in said(record)):
         runs = runs_of(text)
         needles.update(runs)
-        needles.update(word.encode()[:SHORTEST] for word in words(text) if len(word.encode()) >= SHORTEST)
+        needles.update(word.encode()[:SHORTEST_TRACE] for word in words(text) if len(word.encode()) >= SHORTEST_TRACE)
         too_short += not runs
     needles.update(run for vector in evidence.vectors.values() for run in _parts(vector))
-    needles = {needle for needle in needles if len(set(needle[:SHORTEST])) >= _DISTINCT}
+    needles = {needle for needle in needles if len(set(needle[:SHORTEST_TRACE])) >= _DISTINCT}
     for id in evidence.ids:
-        spelled = {spelling for spelling in _spelled(id) if len(spelling) >= SHORTEST}
+        spelled = {spelling for spelling in _spelled(id) if len(spelling) >= SHORTEST_TRACE}
         needles |= spelled
         too_short += not spelled
     return needles, too_short
@@ -183,7 +165,7 @@ def _parts(vector: Vector) -> Iterator[bytes]:
     filled = np.flatnonzero(vector)
     for start in dict.fromkeys((filled[0], filled[len(filled) // 2], filled[max(0, len(filled) - _NUMBERS)])):
         part = vector[start : start + _NUMBERS].astype("<f4").tobytes()
-        if len(part) >= SHORTEST:
+        if len(part) >= SHORTEST_TRACE:
             yield part
 
 
@@ -201,7 +183,7 @@ def said(record: StoredRecord) -> Iterator[str]:
 def runs_of(text: str) -> list[bytes]:
     """A text cut into runs of 24 bytes, the last one overlapping; none if it has less than 8."""
     data = text.encode()
-    if len(data) < SHORTEST:
+    if len(data) < SHORTEST_TRACE:
         return []
     starts = [*range(0, len(data) - RUN, RUN), max(0, len(data) - RUN)]
     return [data[start : start + RUN] for start in starts]
@@ -213,7 +195,7 @@ def words(text: str) -> set[str]:
 
 
 def _not_shared(store: Store, found: set[bytes]) -> set[bytes]:
-    """Of the runs found, those that neither another memory nor an empty store accounts for."""
+    """Of the runs found, those that nothing left in the store accounts for."""
     left = set(found)
     for whole in _accounts(store) if left else ():
         left = {run for run in left if run not in whole}
@@ -233,22 +215,11 @@ def _accounts(store: Store) -> Iterator[bytes]:
     yield "\0".join(_words_of_upkeep(store)).encode()
     for start in range(0, len(ids), _DEEP):
         yield from (vector.astype("<f4").tobytes() for vector in store.vectors(ids[start : start + _DEEP]).values())
-    yield _empty(store)
 
 
 def _words_of_upkeep(store: Store) -> set[str]:
     """What links, the journal and settings are called by; whom they name is no excuse."""
-    entries = store.journal(None, _ALL)
+    entries = store.journal()
     fields = {name for entry in entries for name in (*entry.before, *entry.after)}
     kinds = {edge.kind for edge in store.export_edges()}
     return {*kinds, *fields, *_settings(store), *(entry.action for entry in entries), *(e.batch for e in entries)}
-
-
-def _empty(store: Store) -> bytes:
-    """What a store of this kind holds before anything was remembered: the names of its tables and columns."""
-    with tempfile.TemporaryDirectory() as folder:
-        fresh = type(store)(Path(folder) / "empty.db")  # type: ignore[call-arg]
-        fresh.scrub()
-        whole = b"".join(file.read_bytes() for file in live_files(fresh))
-        fresh.close()
-    return whole + whole.lower()

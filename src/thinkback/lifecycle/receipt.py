@@ -15,8 +15,6 @@ from thinkback.model import REFLECTION, Filter
 from thinkback.reflections import members
 from thinkback.stores.base import Store
 
-_ALL = 1_000_000
-
 
 @dataclass(frozen=True, slots=True)
 class Receipt:
@@ -90,7 +88,7 @@ def _notes(forgotten: Sequence[str], files: Sequence[proofs.Scan]) -> Iterator[s
 
 def _counts(store: Store, evidence: proofs.Evidence, now: int) -> dict[str, int]:
     ids = evidence.ids
-    edges = store.edges(sorted(ids), Filter(now=now, everything=True), _ALL, sequence=False)
+    edges = store.edges(sorted(ids), Filter(now=now, everything=True), None, sequence=False)
     return {
         "memories": len(ids),
         "versions": sum(1 for _ in evidence.records()),

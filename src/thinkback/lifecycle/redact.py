@@ -25,7 +25,6 @@ from thinkback.reflections import members
 from thinkback.stores.base import EmbeddingSpace, JournalEntry, Judgement, Store
 
 Fill = Callable[[Sequence[Draft]], tuple[list[Draft], EmbeddingSpace | None, ThinkbackError | None]]
-_ALL = 10_000_000
 _MOST_NAMED = 5
 _OF_A_DRAFT = [field.name for field in fields(Draft) if field.name != "vector"]
 
@@ -132,7 +131,7 @@ def _rewrite(store: Store, work: _Work, drafts: Sequence[Draft], space: Embeddin
     edges = _edges(store, dirty)
     derived = derived_from(store, dirty, now)
     gone = {record.id for record in derived}
-    told, noted = store.journal(None, _ALL), store.setting(RAISED)
+    told, noted = store.journal(), store.setting(RAISED)
     store.forget([*dirty, *gone])
     store.add(drafts, now, space)
     store.restore_versions([record for versions in work.clean.values() for record in versions[:-1]])
@@ -149,7 +148,7 @@ def _rewrite(store: Store, work: _Work, drafts: Sequence[Draft], space: Embeddin
 
 def _tell_again(store: Store, told: Sequence[JournalEntry]) -> None:
     """What forgetting took from the journal, but for what itself holds a secret: the memories are there again."""
-    left = {entry.id: entry for entry in store.journal(None, _ALL)}
+    left = {entry.id: entry for entry in store.journal()}
     taken = [entry for entry in told if left.get(entry.id) != entry]
     store.log([e for e in taken if redacted_json([e.before, e.after]) == [e.before, e.after]])
 

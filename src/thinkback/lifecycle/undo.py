@@ -12,7 +12,6 @@ from thinkback.lifecycle.reflect.themes import as_written
 from thinkback.model import CONTESTED, CORROBORATES, StoredRecord
 from thinkback.stores.base import STANDING, JournalEntry, Store
 
-_ALL = 10_000_000
 _MOST_NAMED = 3
 
 
@@ -33,15 +32,15 @@ def undo(store: Store, batch: str | None, now: int) -> Undone:
     """Undoes a batch; if none is named, the last one of which anything can be undone."""
     with store.transaction():
         if batch is not None:
-            entries = store.journal(batch, _ALL)
+            entries = store.journal(batch)
             if not entries:
                 remedy = Remedy(Action.LIST_BATCHES)
                 raise NotFound(f"the journal has no batch {batch!r}", code="unknown_batch", remedy=remedy)
             return _undo_batch(store, batch, entries, now)
         passed_over: dict[str, Mapping[str, str]] = {}
-        left = (entry.batch for entry in store.journal(None, _ALL) if entry.undone_at is None)
+        left = (entry.batch for entry in store.journal() if entry.undone_at is None)
         for last in dict.fromkeys(left):
-            undone = _undo_batch(store, last, store.journal(last, _ALL), now)
+            undone = _undo_batch(store, last, store.journal(last), now)
             if undone.undone:
                 return replace(undone, passed_over=passed_over)
             passed_over[last] = undone.skipped

@@ -4,7 +4,7 @@ Reads come in batches, filters travel as values, and every write method is one t
 `thinkback.testing.StoreContract` holds the laws; every engine passes it.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -97,6 +97,18 @@ class Judgement:
     judged_at: int
 
 
+SHORTEST_TRACE = 8  # bytes; shorter ones occur in every file by chance
+
+
+@dataclass(frozen=True, slots=True)
+class FileScan:
+    """A live file of a store that was searched, its size, and the needles that occur in it."""
+
+    file: str
+    size: int  # bytes
+    found: frozenset[bytes]
+
+
 @dataclass(frozen=True, slots=True)
 class JournalEntry:
     """One action of tidying, reflecting or auditing, with what is needed to undo it."""
@@ -183,6 +195,13 @@ class Store(Protocol):
         """
         ...
 
+    def traces(self, needles: Collection[bytes]) -> Sequence[FileScan]:
+        """Searches the live files for needles of 8 bytes or more, leaving out what an empty store holds too.
+
+        Empty for a store without files that it can read: one in memory or on a server.
+        """
+        ...
+
     def owes_scrub(self) -> bool:
         """Whether forgotten text may still linger in the store's files."""
         ...
@@ -191,8 +210,8 @@ class Store(Protocol):
         """Records by id, as they stand or as they stood; unknown ids are absent."""
         ...
 
-    def list(self, filter: Filter, limit: int, after: str | None = None) -> Records:
-        """Records newest first (created_at, then id, descending), continuing after a given id."""
+    def list(self, filter: Filter, limit: int | None, after: str | None = None) -> Records:
+        """Records newest first (created_at, then id, descending), continuing after a given id; without a limit, all."""
         ...
 
     def count(self, filter: Filter) -> int: ...
@@ -222,7 +241,7 @@ class Store(Protocol):
         self,
         ids: Sequence[str],
         filter: Filter,
-        limit_each: int,
+        limit_each: int | None,
         sequence: bool = True,
         *,
         kinds: Sequence[str] = (),
@@ -319,7 +338,10 @@ class Store(Protocol):
         """Appends journal entries, whose `id` is assigned here; one that has an id already takes its old place again."""
         ...
 
-    def journal(self, batch: str | None = None, limit: int = 1000) -> Journal: ...
+    def journal(self, batch: str | None = None, limit: int | None = None) -> Journal:
+        """The latest entries, of one batch or of all, newest first; without a limit, every one."""
+        ...
+
     def mark_undone(self, entry_ids: Sequence[int], now: int) -> None: ...
     def setting(self, key: str) -> str | None: ...
     def set_setting(self, key: str, value: str | None) -> None: ...

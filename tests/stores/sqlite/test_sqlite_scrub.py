@@ -13,8 +13,8 @@ import pytest
 from thinkback.errors import NotFound
 from thinkback.model import Draft, StoredEdge
 from thinkback.stores.base import OWED
-from thinkback.stores.byte_search import found_in
 from thinkback.stores.sqlite import SqliteStore, scrub
+from thinkback.stores.sqlite.byte_search import found_in
 
 NOW = 1_770_000_000_000_000
 SECRET = "xylophagous quandaries of Wolfeschlegelstein"

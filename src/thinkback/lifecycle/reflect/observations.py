@@ -14,7 +14,6 @@ from thinkback.reflections import members
 from thinkback.stores.base import EmbeddingSpace, Store
 
 SEEN = "reflect.seen"  # the setting that says which memories were compared
-_EVERY = 100_000_000
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -87,4 +86,4 @@ def observe(store: Store, now: int) -> Observations:
 
 def pages(store: Store, filter: Filter) -> Iterator[StoredRecord]:
     """Every memory that passes, newest first, as of one moment."""
-    yield from store.list(filter, _EVERY)
+    yield from store.list(filter, None)

@@ -13,12 +13,10 @@ from thinkback.model import CONSOLIDATED, REFLECTION, Draft, Filter, StoredEdge,
 from thinkback.reflections import members
 from thinkback.stores.base import Store
 
-_ALL = 1_000_000
-
 
 def derived_from(store: Store, ids: Sequence[str], now: int) -> list[StoredRecord]:
     """The reflections that were made from any of these memories."""
-    edges = store.edges(ids, Filter(now=now, everything=True), _ALL, sequence=False)
+    edges = store.edges(ids, Filter(now=now, everything=True), None, sequence=False)
     found = {e.from_id for id, its in edges.items() for e in its if e.kind == CONSOLIDATED and e.to_id == id}
     return [record for record in store.get(sorted(found - set(ids))).values() if record.kind == REFLECTION]
 

@@ -9,7 +9,7 @@ import apsw
 from thinkback.errors import InvalidInput
 from thinkback.input_checks import canonical_json, check_integer, check_text
 from thinkback.stores.base import STANDING, JournalEntry, Judgement
-from thinkback.stores.sqlite.rows import listed
+from thinkback.stores.sqlite.rows import NO_LIMIT, listed
 from thinkback.stores.sqlite.writes import require
 
 
@@ -58,7 +58,7 @@ def log(connection: apsw.Connection, entries: Sequence[JournalEntry]) -> None:
     )
 
 
-def journal(connection: apsw.Connection, batch: str | None, limit: int) -> list[JournalEntry]:
+def journal(connection: apsw.Connection, batch: str | None, limit: int | None) -> list[JournalEntry]:
     """The last entries, of one batch or of all, newest first."""
     sql = (
         "SELECT id, action, memory_id, before, after, at, batch, undone_at FROM journal "
@@ -66,7 +66,9 @@ def journal(connection: apsw.Connection, batch: str | None, limit: int) -> list[
     )
     return [
         JournalEntry(id, action, memory, json.loads(before), json.loads(after), at, batch, undone)
-        for id, action, memory, before, after, at, batch, undone in connection.execute(sql, (batch, limit))
+        for id, action, memory, before, after, at, batch, undone in connection.execute(
+            sql, (batch, NO_LIMIT if limit is None else limit)
+        )
     ]
 
 

@@ -83,7 +83,7 @@ class Kinds:
 
 
 def around(
-    connection: apsw.Connection, ids: Sequence[str], filter: Filter, limit_each: int, kinds: Kinds
+    connection: apsw.Connection, ids: Sequence[str], filter: Filter, limit_each: int | None, kinds: Kinds
 ) -> dict[str, list[StoredEdge]]:
     """Per memory its edges in both directions, strongest first, then by the other end's id."""
     others = replace(filter, ids=None)

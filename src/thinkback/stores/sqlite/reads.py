@@ -5,9 +5,10 @@ from collections.abc import Sequence
 import apsw
 
 from thinkback.errors import NotFound
+from thinkback.input_checks import check_integer
 from thinkback.model import Filter, Scored, StoredRecord
 from thinkback.stores.sqlite.filters import Clause, clause
-from thinkback.stores.sqlite.rows import listed, select
+from thinkback.stores.sqlite.rows import NO_LIMIT, listed, select
 
 _AT = "m.recorded_at <= ? AND (m.retired_at IS NULL OR m.retired_at > ?)"
 
@@ -21,13 +22,14 @@ def get(connection: apsw.Connection, ids: Sequence[str], known_at: int | None) -
     return {id: found[id] for id in ids if id in found}
 
 
-def page(connection: apsw.Connection, filter: Filter, limit: int, after: str | None) -> list[StoredRecord]:
+def page(connection: apsw.Connection, filter: Filter, limit: int | None, after: str | None) -> list[StoredRecord]:
     """Records newest first, from the one after `after`."""
+    most = NO_LIMIT if limit is None else check_integer(limit, "limit")
     passing = clause(filter)
     sql, bindings = passing.sql, passing.bindings
     if after is not None:
         sql, bindings = f"{sql} AND (m.created_at, m.id) < (?, ?)", (*bindings, _created(connection, after), after)
-    return select(connection, f"WHERE {sql} ORDER BY m.created_at DESC, m.id DESC LIMIT ?", (*bindings, limit))
+    return select(connection, f"WHERE {sql} ORDER BY m.created_at DESC, m.id DESC LIMIT ?", (*bindings, most))
 
 
 def _created(connection: apsw.Connection, id: str) -> int:

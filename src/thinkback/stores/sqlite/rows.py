@@ -90,6 +90,9 @@ def to_row(record: StoredRecord) -> tuple[Any, ...]:
     )
 
 
+NO_LIMIT = -1  # LIMIT -1 returns every row
+
+
 def select(connection: apsw.Connection, tail: str, bindings: Sequence[Any] = ()) -> list[StoredRecord]:
     """The records of `SELECT … FROM memories m <tail>`."""
     return [to_record(row) for row in connection.execute(f"SELECT {COLUMNS} FROM memories m {tail}", bindings)]

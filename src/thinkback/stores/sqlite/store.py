@@ -1,22 +1,24 @@
 """SqliteStore: the Store protocol over one file; each method is one transaction around a function of its own module."""
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
 import apsw
 
 from thinkback.ids import Entropy, IdSource
-from thinkback.input_checks import check_integer, validate
+from thinkback.input_checks import validate
 from thinkback.model import SEQUENCE, Draft, Filter, KeywordQuery, StoredEdge, StoredRecord, Vector
 from thinkback.stores.base import (
     OWED,
     Counts,
     Edges,
     EmbeddingSpace,
+    FileScan,
     Ids,
     Journal,
     JournalEntry,
@@ -29,6 +31,7 @@ from thinkback.stores.base import (
     StoreState,
 )
 from thinkback.stores.sqlite import (
+    byte_search,
     counters,
     generations,
     health,
@@ -156,6 +159,9 @@ class SqliteStore:
         """Writes the file anew if forgotten text may linger in it, and empties the log."""
         return self._scrubbing.pay()
 
+    def traces(self, needles: Collection[bytes]) -> Sequence[FileScan]:
+        return byte_search.scan_files(Path(self.path), needles, _write_empty)
+
     def owes_scrub(self) -> bool:
         with self._connections.read() as connection:
             return scrub.Debt.read(connection) is not None
@@ -166,9 +172,9 @@ class SqliteStore:
                 return reads.get(connection, ids, known_at)
             return self._shelf.get(connection, ids)
 
-    def list(self, filter: Filter, limit: int, after: str | None = None) -> Records:
+    def list(self, filter: Filter, limit: int | None, after: str | None = None) -> Records:
         with self._connections.read() as connection:
-            return reads.page(connection, filter, check_integer(limit, "limit"), after)
+            return reads.page(connection, filter, limit, after)
 
     def count(self, filter: Filter) -> int:
         with self._connections.read() as connection:
@@ -216,7 +222,7 @@ class SqliteStore:
         self,
         ids: Sequence[str],
         filter: Filter,
-        limit_each: int,
+        limit_each: int | None,
         sequence: bool = True,
         *,
         kinds: Sequence[str] = (),
@@ -358,7 +364,7 @@ class SqliteStore:
         with self._connections.write() as connection:
             journal.log(connection, entries)
 
-    def journal(self, batch: str | None = None, limit: int = 1000) -> Journal:
+    def journal(self, batch: str | None = None, limit: int | None = None) -> Journal:
         with self._connections.read() as connection:
             return journal.journal(connection, batch, limit)
 
@@ -395,3 +401,8 @@ class SqliteStore:
     def stats(self) -> Mapping[str, Any]:
         with self._connections.read() as connection:
             return statistics.gather(connection, self.path)
+
+
+def _write_empty(path: Path) -> None:
+    with SqliteStore(path) as store:
+        store.scrub()

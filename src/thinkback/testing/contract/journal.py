@@ -41,6 +41,7 @@ class NoteLaws:
         store.log([_entry("promote", a.id, "one"), _entry("expire", a.id, "two"), _entry("archive", a.id, "two")])
         assert [entry.action for entry in store.journal()] == ["archive", "expire", "promote"]
         assert [entry.action for entry in store.journal("two", 1)] == ["archive"]
+        assert [entry.action for entry in store.journal(limit=2)] == ["archive", "expire"]
         (entry,) = store.journal("one")
         assert (entry.before, entry.after, entry.at, entry.undone_at) == (
             {"tier": "working"},

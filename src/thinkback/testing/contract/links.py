@@ -38,7 +38,7 @@ class LinkLaws:
         for position, record in enumerate((before, hub, after)):
             store.update(record.id, {"thread": "t", "position": position}, NOW)
 
-        def ends(limit: int, sequence: bool = True, **chosen: Sequence[str]) -> set[str]:
+        def ends(limit: int | None, sequence: bool = True, **chosen: Sequence[str]) -> set[str]:
             edges = store.edges([hub.id], Filter(now=NOW), limit, sequence, **chosen).get(hub.id, [])
             return {edge.other(hub.id) for edge in edges}
 
@@ -49,7 +49,7 @@ class LinkLaws:
         assert ends(3, kinds=["next", "related"]) == {before.id, after.id, weak.id}
         assert ends(99, kinds=["next"], sequence=False) == ends(99, kinds=["nobody"]) == set()
         assert ends(99, kinds=["nearest", "related"], without=["nearest"]) == {weak.id}
-        assert len(ends(99)) == 15
+        assert len(ends(99)) == len(ends(None)) == 15
 
     def test_the_same_link_again_replaces_its_weight(self, store: Store) -> None:
         a, b = put(store, "a", "b")

@@ -158,7 +158,7 @@ class MemoryLaws:
     def test_pages_run_newest_first_without_gaps(self, store: Store) -> None:
         for day in (3, 1, 2):
             put(store, f"day {day} a", f"day {day} b", created_at=NOW - day * DAY)
-        whole = store.list(Filter(now=NOW), 100)
+        whole = store.list(Filter(now=NOW), None)
         assert [r.text for r in whole] == ["day 1 b", "day 1 a", "day 2 b", "day 2 a", "day 3 b", "day 3 a"]
         pages, after = [], None
         while page := store.list(Filter(now=NOW), 4, after):

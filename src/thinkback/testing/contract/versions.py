@@ -74,6 +74,8 @@ class VersionLaws:
         assert store.journal() == []
         assert store.forget([gone.id]) == []
         assert store.check() == []
+        assert store.scrub()
+        assert not any(scan.found for scan in store.traces({b"the grey cat", b"the black cat", gone.id.encode()}))
 
     def test_forgetting_takes_the_name_from_what_is_noted_of_others(self, store: Store) -> None:
         gone, kept = put(store, "the grey cat", "the brown dog")

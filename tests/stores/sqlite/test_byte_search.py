@@ -5,14 +5,14 @@ from pathlib import Path
 
 import pytest
 
-from thinkback.lifecycle.proof import runs_of
-from thinkback.stores import byte_search as scanning
-from thinkback.stores.byte_search import found_in
+from thinkback.model import Draft
+from thinkback.stores.sqlite import SqliteStore, byte_search
+from thinkback.stores.sqlite.byte_search import found_in
 
 
 @pytest.mark.parametrize("window", [64, 1000, 1 << 24])
 def test_it_finds_what_is_there_and_nothing_else(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, window: int) -> None:
-    monkeypatch.setattr(scanning, "_WINDOW", window)
+    monkeypatch.setattr(byte_search, "_WINDOW", window)
     chance = random.Random(7)
     data = bytes(chance.choices(b"abcd", k=5000))
     file = tmp_path / "file"
@@ -28,12 +28,16 @@ def test_no_needles_and_no_file_are_fine(tmp_path: Path) -> None:
     assert found_in(tmp_path / "none", []) == set()
 
 
-def test_a_text_is_cut_into_runs_that_cover_it() -> None:
-    assert runs_of("x" * 7) == []
-    assert runs_of("twelve bytes") == [b"twelve bytes"]
-    assert runs_of("a" * 24 + "b" * 10) == [b"a" * 24, b"a" * 14 + b"b" * 10]
-    text = "".join(chr(97 + n % 26) for n in range(100))
-    runs = runs_of(text)
-    assert all(len(run) == 24 for run in runs)
-    assert runs[0] == text[:24].encode()
-    assert runs[-1] == text[-24:].encode()
+def test_files_of_a_store_are_searched_and_the_schema_is_no_trace(tmp_path: Path) -> None:
+    with SqliteStore(tmp_path / "m.db") as store:
+        store.add([Draft(text="the grey cat sleeps")], now=1)
+        needles = {b"grey cat sleeps", b"CREATE TABLE memories", b"nowhere at all"}
+        scans = store.traces(needles)
+        assert [scan.file for scan in scans] == ["m.db", "m.db-wal"]
+        assert {needle for scan in scans for needle in scan.found} == {b"grey cat sleeps"}
+        assert all(scan.size == (tmp_path / scan.file).stat().st_size for scan in scans)
+
+
+def test_a_store_in_memory_has_no_files() -> None:
+    with SqliteStore(":memory:") as store:
+        assert store.traces({b"grey cat sleeps"}) == []
