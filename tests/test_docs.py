@@ -51,7 +51,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     bin = tmp_path / "bin"
     bin.mkdir()
     script = bin / "thinkback"
-    script.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m thinkback.apps.cli "$@"\n')
+    script.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m thinkback "$@"\n')
     script.chmod(0o755)
     for name in [name for name in os.environ if name.startswith("THINKBACK_")]:
         monkeypatch.delenv(name)

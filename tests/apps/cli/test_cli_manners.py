@@ -15,7 +15,8 @@ import typer.main
 import thinkback
 from thinkback.apps.cli import OPTIONAL_COMMANDS, build
 from thinkback.apps.cli.output import plain, shown, size
-from thinkback.errors import ModelUnavailable
+from thinkback.apps.cli.remedies import WORDS
+from thinkback.errors import Action, ModelUnavailable
 
 
 def own_commands():
@@ -184,6 +185,10 @@ def test_warnings_go_to_stderr_and_leave_the_result_alone(cli, monkeypatch):
     assert "thinkback models pull e5-small-v2" in ran.err
 
 
+def test_every_remedy_has_words():
+    assert set(WORDS) == set(Action)
+
+
 def test_the_engine_warns_in_python_too(tmp_path):
     class Absent:
         fingerprint = "absent"
@@ -229,7 +234,7 @@ def test_values_as_people_read_them():
 
 
 def command(*args: str) -> list[str]:
-    return [sys.executable, "-m", "thinkback.apps.cli", *args]
+    return [sys.executable, "-m", "thinkback", *args]
 
 
 def test_a_closed_pipe_is_no_traceback(cli):

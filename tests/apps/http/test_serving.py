@@ -119,7 +119,7 @@ def test_tokens_on_the_command_line(tmp_path: Path) -> None:
 @contextmanager
 def serving(folder: Path, *options: str, level: str = "warning") -> Iterator[tuple[subprocess.Popen[str], str, str]]:
     """`thinkback serve` on a port of its own, from its first line on: the process, its address and that line."""
-    command = [sys.executable, "-m", "thinkback.apps.cli", "serve", "--port", "0", "--embedder", "none"]
+    command = [sys.executable, "-m", "thinkback", "serve", "--port", "0", "--embedder", "none"]
     process = subprocess.Popen(
         [*command, "--store", str(folder / "memory.db"), *options],
         stderr=subprocess.PIPE,

@@ -28,7 +28,7 @@ Opened = Callable[[], Any]
 
 @asynccontextmanager
 async def over_stdio(folder: Path, mode: str) -> AsyncIterator[Client]:
-    arguments = ["-m", "thinkback.apps.cli", "mcp", "--store", str(folder / "memory.db"), "--embedder", "none"]
+    arguments = ["-m", "thinkback", "mcp", "--store", str(folder / "memory.db"), "--embedder", "none"]
     async with Client(StdioServerParameters(command=sys.executable, args=arguments), mode=mode) as client:  # type: ignore[arg-type]
         yield client
 

@@ -96,7 +96,7 @@ def _run(args: list[str] | None) -> int | str | None:
     except ThinkbackError as error:
         from thinkback.apps.cli.output import fail
 
-        fail(str(error))
+        fail(error)
         code = exit_code(error)
     except SystemExit as left:
         # Typer and Rich call a closed pipe a failure, but `head` has what it wanted.
@@ -173,4 +173,5 @@ def _show_warning(
 ) -> None:
     from thinkback.apps.cli.output import warn
 
-    warn(str(message) if category.__module__.startswith("thinkback") else f"{category.__name__}: {message}")
+    own = category.__module__.startswith("thinkback")
+    warn(getattr(message, "notice", None) or (str(message) if own else f"{category.__name__}: {message}"))

@@ -52,7 +52,7 @@ def reflect(
         themes = render_upkeep.worth_showing(done)
         named = memory.get_many(render_upkeep.first_members(themes))
     for warning in done.warnings:
-        warn(str(warning))
+        warn(warning)
     if common.json:
         show_json(wire_upkeep.reflected(done))
     else:
@@ -188,7 +188,7 @@ def audit(
             render_upkeep.show_ids("redacted", taken.ids, common)
         render_upkeep.show_report(report)
     for warning in taken.warnings if taken else ():
-        warn(str(warning))
+        warn(warning)
     if taken is not None and not taken.log_cleared:
         warn(
             "another process uses the store, so its log still holds what was taken out; run this again when it is done"

@@ -8,7 +8,9 @@ from contextlib import contextmanager
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
+from thinkback.apps.cli.remedies import WORDS
 from thinkback.clock import from_us
+from thinkback.errors import Notice, ThinkbackError, worded
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
@@ -55,25 +57,23 @@ def show_lines(rows: Iterable[Mapping[str, object]]) -> None:
     sys.stdout.flush()
 
 
-def warn(message: str) -> None:
-    """A warning: what was asked for was done, but not all of it."""
-    _say("warning: ", "yellow", message)
+def warn(about: str | ThinkbackError | Notice) -> None:
+    """A warning: the command succeeded, but not in every part."""
+    _print_label("warning: ", "yellow", about)
 
 
-def fail(message: str) -> None:
+def fail(about: str | ThinkbackError | Notice) -> None:
     """An error, without a traceback."""
-    _say("error: ", "bold red", message)
+    _print_label("error: ", "bold red", about)
 
 
 def note(message: str) -> None:
     """A remark beside the result."""
-    _say("", "dim", message)
+    stderr().print(styled(message, "dim"))
 
 
-def _say(label: str, style: str, message: str) -> None:
-    from rich.text import Text
-
-    stderr().print(Text.assemble((label, style), plain(message)) if label else Text(plain(message), style))
+def _print_label(label: str, style: str, about: str | ThinkbackError | Notice) -> None:
+    stderr().print(styled(label, style) + styled(about if isinstance(about, str) else worded(about, WORDS)))
 
 
 def plain(text: str) -> str:

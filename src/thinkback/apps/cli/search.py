@@ -144,7 +144,7 @@ def _show_found(
     memory: "Memory", found: "Recall", common: Common, explain: bool = False, reason: "WhyNot | None" = None
 ) -> None:
     for message in found.warnings:
-        warn(str(message))
+        warn(message)
     if common.json:
         from thinkback.apps import wire
 

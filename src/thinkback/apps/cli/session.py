@@ -88,11 +88,11 @@ def _opened(settings: Settings, *, read_only: bool = False) -> "Memory":
 
 @contextmanager
 def in_file() -> Iterator[None]:
-    """Where files and settings are read: what is wrong there is no wrong usage of the command."""
+    """Where files and settings are read: report their errors with exit code 1, not as usage errors."""
     try:
         yield
     except (InvalidInput, RecipeError) as error:
-        raise InvalidFile(str(error)) from None
+        raise InvalidFile(error.message, code=error.code, remedy=error.remedy) from None
 
 
 def recipe_of(name: str | None, settings: Settings) -> "Recipe":

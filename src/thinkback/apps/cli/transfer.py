@@ -47,7 +47,7 @@ def import_(
     for bad in report.bad:
         warn(f"line {bad.line}: {bad.reason}")
     for message in report.warnings:
-        warn(str(message))
+        warn(message)
     counts = {**report.counts, "embedded": embedded}
     if common.json:
         show_json({**counts, "bad": [{"line": bad.line, "reason": bad.reason} for bad in report.bad]})

@@ -121,7 +121,7 @@ def forget(
         if done.reflections:
             show(styled(f"themes: {themes_told(len(done.reflections), len(done.rebuilt))}"))
     for warning in done.warnings:
-        warn(str(warning))
+        warn(warning)
 
 
 @command(app, panel=PANEL, example="thinkback link ID1 ID2 --kind caused_by --weight 0.8")

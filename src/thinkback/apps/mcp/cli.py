@@ -131,7 +131,7 @@ def _command(store: Path | None, embedder: str | None, read_only: bool) -> list[
     """
     beside = Path(sys.executable).with_name("thinkback.exe" if sys.platform == "win32" else "thinkback")
     found = str(beside) if beside.exists() else shutil.which("thinkback")
-    program = [found] if found else [sys.executable, "-m", "thinkback.apps.cli"]
+    program = [found] if found else [sys.executable, "-m", "thinkback"]
     chosen = {one.key: one for one in described(store=store, embedder=embedder) if one.source != "default"}
     options = [
         *(["--store", str(chosen["store"].value.resolve())] if "store" in chosen else []),

@@ -1,5 +1,0 @@
-"""`python -m thinkback.apps.cli`."""
-
-from thinkback.apps.cli import main
-
-main()
