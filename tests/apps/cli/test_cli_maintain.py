@@ -133,7 +133,8 @@ def test_what_was_stored_without_a_model_is_embedded_later(cli):
 
 
 def test_settings_are_shown_with_their_sources(cli, monkeypatch, tmp_path):
-    (tmp_path / "thinkback.toml").write_text('recipe = "precise"\n[llm]\nkey = "very-secret"\n')
+    (tmp_path / "thinkback.toml").write_text('recipe = "precise"\n')
+    monkeypatch.setenv("THINKBACK_LLM_KEY", "very-secret")
     shown = {one["key"]: one for one in cli.ok("settings", "--store", "x.db", "--json").lines}
     assert (shown["recipe"]["value"], shown["recipe"]["source"]) == ("precise", "thinkback.toml")
     assert (shown["embedder"]["value"], shown["embedder"]["source"]) == ("none", "the environment")

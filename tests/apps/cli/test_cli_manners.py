@@ -137,8 +137,14 @@ def test_what_a_file_has_wrong_exits_with_one(cli, tmp_path, monkeypatch):
         assert ran.err.startswith("error: ") or "\nerror: " in ran.err
     monkeypatch.setenv("THINKBACK_RECIPE", "nope")
     assert cli("recall", "cat").code == 1
+
+
+def test_a_variable_that_is_no_setting_is_warned_of(cli, monkeypatch, caplog):
+    """Kubernetes sets THINKBACK_SERVICE_HOST for a service of that name."""
+    cli.remember("Oscar the cat")
     monkeypatch.setenv("THINKBACK_RECPIE", "default")
-    assert cli("stats").code == 1
+    cli.ok("stats")
+    assert "THINKBACK_RECPIE" in caplog.text
 
 
 def test_a_misspelt_command_is_answered_with_the_nearest(cli):
