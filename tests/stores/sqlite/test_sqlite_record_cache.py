@@ -1,9 +1,14 @@
-"""Records kept at hand are never older than the file."""
+"""Cached records are never older than the file, and access counts do not empty the cache."""
 
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from thinkback.model import Draft
-from thinkback.stores.sqlite import SqliteStore
+import apsw
+import pytest
+
+from thinkback.model import Draft, StoredRecord
+from thinkback.stores.sqlite import SqliteStore, record_cache
 
 
 def test_a_record_read_again_shows_what_happened_meanwhile(tmp_path: Path) -> None:
@@ -38,3 +43,50 @@ def test_what_a_transaction_undid_was_never_kept(tmp_path: Path) -> None:
         except RuntimeError:
             pass
         assert store.get([record.id])[record.id] == record
+
+
+def test_a_flush_of_access_counts_reads_no_record_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[Sequence[str]] = []
+    read = record_cache.reads.get
+
+    def counted(connection: apsw.Connection, ids: Sequence[str], known_at: int | None) -> dict[str, StoredRecord]:
+        asked.append(ids)
+        return read(connection, ids, known_at)
+
+    monkeypatch.setattr(record_cache.reads, "get", counted)
+    with SqliteStore(tmp_path / "m.db") as store, SqliteStore(tmp_path / "m.db") as other:
+        ids = [record.id for record in store.add([Draft(text=text) for text in "abc"], now=1)]
+        store.get(ids)
+        with store.transaction():
+            store.touch({ids[0]: 2}, now=5)
+        other.touch({ids[1]: 1}, now=6)
+        found = store.get(ids)
+        assert [(found[id].access_count, found[id].last_access) for id in ids] == [(2, 5), (1, 6), (0, None)]
+        assert asked == [ids]
+        store.amend({ids[2]: {"priority": "P1"}}, now=7)
+        assert store.get(ids)[ids[2]].priority == "P1"
+        assert asked == [ids, ids]
+
+
+def test_threads_on_two_handles_never_see_a_count_go_back(tmp_path: Path) -> None:
+    rounds = 30
+    with SqliteStore(tmp_path / "m.db") as store, SqliteStore(tmp_path / "m.db") as other:
+        (record,) = store.add([Draft(text="one")], now=1)
+
+        def write(handle: SqliteStore) -> None:
+            for _ in range(rounds):
+                known = handle.get([record.id])[record.id].access_count
+                with handle.transaction():
+                    handle.touch({record.id: 1}, now=2)
+                assert handle.get([record.id])[record.id].access_count > known
+
+        def read(handle: SqliteStore) -> list[int]:
+            return [handle.get([record.id])[record.id].access_count for _ in range(rounds * 4)]
+
+        with ThreadPoolExecutor(6) as pool:
+            writers = [pool.submit(write, handle) for handle in (store, other)]
+            readers = [pool.submit(read, handle) for handle in (store, other, store, other)]
+            for writer in writers:
+                writer.result()
+            assert all(reader.result() == sorted(reader.result()) for reader in readers)
+        assert {handle.get([record.id])[record.id].access_count for handle in (store, other)} == {2 * rounds}

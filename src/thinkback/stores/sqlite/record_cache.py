@@ -1,6 +1,7 @@
-"""Records read before, at hand while the file stands still: derived, dropped with the first change, never the truth."""
+"""A cache of present records, kept while the change counter stands still; the file stays the truth."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from threading import Lock
 
 import apsw
@@ -8,41 +9,64 @@ import apsw
 from thinkback.model import StoredRecord
 from thinkback.stores.base import StoreState
 from thinkback.stores.sqlite import counters, reads
+from thinkback.stores.sqlite.rows import listed
 
 _MOST = 20_000
+_Entries = dict[str, tuple[StoredRecord, int]]  # a record, and the touch counter it was read at
 
 
-class Shelf:
-    """Present records of one state of the file; searches ask for the same ones again and again."""
+class RecordCache:
+    """Present records of one change count.
+
+    Access counts change without a change count, so each record carries the touch counter it was read at. At another touch
+    counter only its access count and last access are read again. An entry is valid for exactly one pair of counters, hence
+    threads and processes at different snapshots of the file cannot mislead each other.
+    """
 
     def __init__(self) -> None:
         self._lock = Lock()
-        self._state: StoreState | None = None
-        self._records: dict[str, StoredRecord] = {}
+        self._at: tuple[str, int] = ("", -1)  # store id and change count
+        self._entries: _Entries = {}
 
     def get(self, connection: apsw.Connection, ids: Sequence[str]) -> dict[str, StoredRecord]:
-        """Records by id, in the order asked for."""
-        records = self._at(counters.state(connection))
-        missing = [id for id in ids if id not in records]
-        if missing:
-            records |= reads.get(connection, missing, None)
-        return {id: records[id] for id in ids if id in records}
+        """Records by id, in the given order."""
+        state = counters.state(connection)
+        entries = self._entries_at(state)
+        cached = {id: entry for id in ids if (entry := entries.get(id)) is not None}
+        found = {id: record for id, (record, touches) in cached.items() if touches == state.touches}
+        if len(found) < len(cached):
+            outdated = {id: record for id, (record, _) in cached.items() if id not in found}
+            found |= _kept(entries, _with_accesses(connection, outdated), state)
+        if missing := [id for id in ids if id not in cached]:
+            found |= _kept(entries, reads.get(connection, missing, None), state)
+        return {id: found[id] for id in ids if id in found}
 
-    def _at(self, state: StoreState) -> dict[str, StoredRecord]:
-        """The records kept for a state; an older one than the newest seen gets none to keep."""
+    def _entries_at(self, state: StoreState) -> _Entries:
+        """The entries for a change count; a reader behind the newest count seen gets a dictionary of its own."""
+        at = (state.store_id, state.changes)
         with self._lock:
-            known = self._state
-            if state == known and len(self._records) <= _MOST:
-                return self._records
-            if known is not None and (state.changes, state.touches) < (known.changes, known.touches):
+            if at == self._at and len(self._entries) <= _MOST:
+                return self._entries
+            if at[0] == self._at[0] and at[1] < self._at[1]:
                 return {}
-            self._state, self._records = state, {}
-            return self._records
+            self._at, self._entries = at, {}
+            return self._entries
 
-    def touched(self, before: StoreState, after: StoreState, ids: Iterable[str]) -> None:
-        """Only these changed between two states, so only these have to be read again."""
-        with self._lock:
-            if self._state == before:
-                gone = set(ids)
-                self._records = {id: record for id, record in self._records.items() if id not in gone}
-                self._state = after
+
+def _kept(entries: _Entries, records: Mapping[str, StoredRecord], state: StoreState) -> Mapping[str, StoredRecord]:
+    entries.update((id, (record, state.touches)) for id, record in records.items())
+    return records
+
+
+def _with_accesses(connection: apsw.Connection, records: Mapping[str, StoredRecord]) -> dict[str, StoredRecord]:
+    """These records with their present access counts."""
+    sql = (
+        "SELECT m.id, m.access_count, m.last_access FROM memories m "
+        "WHERE m.id IN (SELECT value FROM json_each(?)) AND m.retired_at IS NULL"
+    )
+    return {
+        id: records[id]
+        if records[id].access_count == count and records[id].last_access == last
+        else replace(records[id], access_count=count, last_access=last)
+        for id, count, last in connection.execute(sql, (listed(list(records)),))
+    }

@@ -48,7 +48,7 @@ from thinkback.stores.sqlite import (
 from thinkback.stores.sqlite.connection import Connections
 from thinkback.stores.sqlite.history_index import Past
 from thinkback.stores.sqlite.mirror import Mirror, View
-from thinkback.stores.sqlite.record_cache import Shelf
+from thinkback.stores.sqlite.record_cache import RecordCache
 
 BUSY_TIMEOUT_S = 30.0
 WORDS_KEPT = 10_000  # whose frequencies are remembered until the store changes
@@ -73,7 +73,7 @@ class SqliteStore:
         self._connections.after_write = self._scrubbing.pay_what_is_cheap
         self._mirror = Mirror()
         self._past = Past()
-        self._shelf = Shelf()
+        self._records = RecordCache()
         self._ids = IdSource(entropy)
         self._keyword_searches = 0
         self._tags: tuple[tuple[int, ...], Mapping[str, int]] = ((), {})
@@ -141,11 +141,7 @@ class SqliteStore:
 
     def touch(self, accesses: Mapping[str, int], now: int) -> None:
         with self._connections.write() as connection:
-            before = counters.state(connection)
             writes.touch(connection, accesses, now)
-            after = counters.state(connection)
-        if not self._connections.in_transaction:
-            self._shelf.touched(before, after, accesses)
 
     def forget(self, ids: Sequence[str]) -> Ids:
         with self._connections.write() as connection:
@@ -170,7 +166,7 @@ class SqliteStore:
         with self._connections.read() as connection:
             if known_at is not None or self._connections.in_transaction:
                 return reads.get(connection, ids, known_at)
-            return self._shelf.get(connection, ids)
+            return self._records.get(connection, ids)
 
     def list(self, filter: Filter, limit: int | None, after: str | None = None) -> Records:
         with self._connections.read() as connection:
