@@ -12,10 +12,11 @@ from thinkback.apps.cli.bench import vector_cache
 from thinkback.evaluate.datasets.base import Question
 from thinkback.evaluate.datasets.locomo import read_locomo
 from thinkback.evaluate.systems import Recipes
-from thinkback.evaluate.vectors import CachedEmbedder, VectorCache
+from thinkback.evaluate.vectors import CachedEmbedder
 from thinkback.memory import Memory
 from thinkback.models.embedders import open_embedder
 from thinkback.search.recipes.named import DEFAULT
+from thinkback.stores.sqlite.vector_cache import VectorCache
 
 COLUMNS = ("any@1", "any@5", "any@10", "all@5", "all@10", "mrr", "ndcg@10")
 

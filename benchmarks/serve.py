@@ -95,9 +95,9 @@ def _options() -> argparse.Namespace:
 
 
 def _serve(folder: Path, embedder: str) -> None:
-    """The process under test: everything as `thinkback serve` has it, but for the toy embedder and the rate limit."""
+    """The process under test: like `thinkback serve`, but with a toy embedder and no rate limit."""
     from thinkback.apps.http.app import Limits, Served, build
-    from thinkback.apps.http.server import Address, listen, run
+    from thinkback.apps.http.server import Address, config, listen, run
     from thinkback.apps.http.tokens import Tokens
     from thinkback.opening import Opener
     from thinkback.settings import Settings
@@ -105,12 +105,11 @@ def _serve(folder: Path, embedder: str) -> None:
 
     tokens = Tokens(folder / "tokens.toml")
     tokens.make_first()
-    toy = ToyEmbedder() if embedder == "toy" else None
-    opener = Opener(Settings(embedder="none" if toy else embedder, reranker="none"), embedder=toy)
+    opener = Opener(Settings(), embedder=ToyEmbedder() if embedder == "toy" else embedder, reranker=None)
     limits = Limits(per_second=0, threads=2 * (os.cpu_count() or 2), search_seconds=60)
     served = Served(folder=folder / "spaces", opener=opener, tokens=tokens, limits=limits)
     address = Address("127.0.0.1", int((folder / "port").read_text()))
-    run(build(served).app, address, listen(address))
+    run(config(build(served).app, address), listen(address))
 
 
 def _start(folder: Path, embedder: str) -> tuple[int, "subprocess.Popen[bytes]"]:

@@ -90,6 +90,7 @@ class Opener:
         read_only: bool = False,
         strict: bool = False,
         count_accesses: bool = True,
+        clock: Clock | None = None,
     ) -> Memory:
         """The memory in a file, made if absent; without a path, the one the settings name."""
         store = SqliteStore(self._usual_path() if path is None else path, read_only=read_only)
@@ -99,11 +100,19 @@ class Opener:
             reranker=self._reranker,
             recipe=self.settings.recipe if recipe is None else recipe,
             chat=self._chat,
-            clock=self._clock,
+            clock=clock or self._clock,
             strict=strict,
             count_accesses=count_accesses and not read_only,
             watchers=self._watchers,
         )
+
+    def embedder(self) -> Embedder | None:
+        """The embedder, loaded; None if there is none."""
+        return None if self._embedder is None else self._embedder()
+
+    def reranker(self, name: str = DEFAULT) -> Reranker | None:
+        """The reranker that a recipe names, loaded; None if there is none."""
+        return None if self._reranker is None else self._reranker(name)
 
     def _usual_path(self) -> Path:
         path = self.settings.store_path

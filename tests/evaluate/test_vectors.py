@@ -8,7 +8,8 @@ import apsw
 import numpy as np
 import pytest
 
-from thinkback.evaluate.vectors import BATCH, CachedEmbedder, VectorCache
+from thinkback.evaluate.vectors import BATCH, CachedEmbedder
+from thinkback.stores.sqlite.vector_cache import VectorCache
 from thinkback.testing import ToyEmbedder
 
 
@@ -179,7 +180,8 @@ def test_threads_share_one_cache(path):
 WRITER = """
 import sys
 from pathlib import Path
-from thinkback.evaluate.vectors import CachedEmbedder, VectorCache
+from thinkback.evaluate.vectors import CachedEmbedder
+from thinkback.stores.sqlite.vector_cache import VectorCache
 from thinkback.testing import ToyEmbedder
 with VectorCache(Path(sys.argv[1])) as cache:
     embedder = CachedEmbedder(ToyEmbedder(8), cache)
@@ -197,3 +199,11 @@ def test_processes_share_one_file(path):
     texts = [f"text {i}" for i in range(400)] + [f"own {w} {i}" for w in range(3) for i in range(400)]
     _, asked = _embed(path, texts, Counting("toy-words-8"))
     assert asked == []
+
+
+def test_only_its_owner_may_read_the_cache(path):
+    path.parent.mkdir()
+    path.touch(mode=0o644)
+    with VectorCache(path) as cache:
+        CachedEmbedder(Counting(), cache).embed_passages(["a boat"])
+        assert {file.stat().st_mode & 0o077 for file in path.parent.iterdir()} == {0}

@@ -1,11 +1,11 @@
-"""What the runner measures: recipes over a `Memory` of each corpus, over one's own store, or over other systems' runs.
+"""What a benchmark measures: recipes over a memory of each corpus, over your own store, or over other systems' runs.
 
-Every corpus gets a store of its own in a folder that is removed afterwards. A benchmark is strict: a part that fails
-raises instead of letting the others answer. Recalls are not counted as accesses, because a question must not change
-the answer to the next one. One unmeasured recall for each recipe fills the caches before the clock runs.
+Every corpus gets a temporary store. A benchmark is strict: a part that fails raises instead of letting the others answer.
+Recalls are not counted as accesses, because a question must not change the answer to the next one. One recall with each recipe
+fills the caches before time is measured.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import cache
@@ -19,34 +19,36 @@ from thinkback.evaluate.bench import Answer, Contender, Progress, Recall
 from thinkback.evaluate.datasets.base import Corpus, Dataset, Document, Question
 from thinkback.evaluate.datasets.trec import TrecRun
 from thinkback.evaluate.replay import Case, check_replayable
-from thinkback.lifecycle.embed import Embedding
 from thinkback.memory import Memory
 from thinkback.model import Run, Scored
 from thinkback.models.embedders.base import Embedder
 from thinkback.models.rerankers.base import Reranker
+from thinkback.models.weights.options import OpenOptions
+from thinkback.opening import Opener
 from thinkback.search.fusion import Fusion
 from thinkback.search.recipes.model import Recipe, to_dict
 from thinkback.search.trace import Recall as Recalled
-from thinkback.stores.sqlite import SqliteStore
-
-OpenReranker = Callable[[str], Reranker]
 
 _AT_ONCE = 2000
-# Where a collection has no dates every document is of this day, so that no ranking depends on when it was measured.
+# The date of documents without one, so that no ranking depends on when it was measured.
 _UNDATED = 1_577_836_800_000_000
 
 
 class Recipes:
-    """Recipes with the models they use, ready to be measured on any corpus; without an embedder, by keywords alone."""
+    """Recipes with the models they use, measured on any corpus; without an embedder, by keywords alone."""
 
     def __init__(
-        self, recipes: Sequence[Recipe], embedder: Embedder | None = None, reranker: OpenReranker | None = None
+        self,
+        recipes: Sequence[Recipe],
+        embedder: Embedder | None = None,
+        reranker: str | Reranker | None = None,
+        models: OpenOptions | None = None,
     ) -> None:
         if not recipes:
-            raise InvalidInput("a benchmark needs at least one recipe")
+            raise InvalidInput("a benchmark needs at least one recipe", code="no_recipe")
         self.recipes = tuple(recipes)
         self.embedder = embedder if needs_vectors(recipes) else None
-        self._reranker = None if reranker is None else cache(reranker)
+        self._open = Opener(embedder=self.embedder, reranker=reranker, models=models)
 
     def contenders(self) -> list[Contender]:
         """Each recipe with the identity of everything that makes its rankings."""
@@ -56,8 +58,9 @@ class Recipes:
         parts = []
         if self.embedder is not None and needs_vectors([recipe]):
             parts.append(self.embedder.fingerprint)
-        if recipe.reranker is not None and self._reranker is not None:
-            parts.append(self._reranker(recipe.reranker.model).fingerprint)
+        reranker = None if recipe.reranker is None else self._open.reranker(recipe.reranker.model)
+        if reranker is not None:
+            parts.append(reranker.fingerprint)
         return " + ".join(parts)
 
     @contextmanager
@@ -76,31 +79,19 @@ class Recipes:
             yield memory
 
     def _fill(self, memory: Memory, documents: Sequence[Document], now: int) -> None:
-        """Embedded here, because a memory would store on without vectors where a benchmark has to stop."""
+        """Embeds here: a memory would go on without vectors, but a benchmark must stop."""
         items = [_item(document, now) for document in documents]
         if self.embedder is not None:
             vectors = self.embedder.embed_passages([document.text for document in documents])
             items = [{**item, "vector": vector} for item, vector in zip(items, vectors, strict=True)]
         memory.remember_many(items)
 
-    @contextmanager
-    def memory(self, path: Path, now: int, *, read_only: bool = False) -> Iterator[Memory]:
-        """A strict memory over a file, whose clock stands still."""
-        store = SqliteStore(path, read_only=read_only)
-        embedder = self.embedder
-        embedding = Embedding(store, None if embedder is None else lambda: embedder)
-        with Memory(
-            store,
-            embedding=embedding,
-            reranker=self._reranker,
-            clock=lambda: now,
-            strict=True,
-            count_accesses=False,
-        ) as memory:
-            yield memory
+    def memory(self, path: Path, now: int, *, read_only: bool = False) -> Memory:
+        """A strict memory over a file, with a clock that stands still."""
+        return self._open(path, read_only=read_only, strict=True, count_accesses=False, clock=lambda: now)
 
     def cases(self, dataset: Dataset, recipe: Recipe, progress: Progress | None = None) -> list[Case]:
-        """Everything the recipe's legs and links bring up for every question, to be ranked with other weights."""
+        """What the recipe's legs and links retrieve for every question, to be ranked with other weights."""
         check_replayable(recipe)
         asked: dict[str, list[Question]] = {}
         for question in dataset.questions:
@@ -122,12 +113,12 @@ class Recipes:
 
 
 def gathered(memory: Memory, question: Question, recipe: Recipe) -> Case:
-    """What a recall would rank, with the links of every signal that could count."""
+    """What a recall would rank, with the links that any signal may use."""
     return Case(question, memory.gather(question.text, recipe=with_all_links(recipe), now=question.now_us))
 
 
 def with_all_links(recipe: Recipe) -> Recipe:
-    """The recipe with no signal at weight 0, because links are only read for signals that count."""
+    """The recipe with no signal at weight 0, because links are only read for signals with a weight."""
     awake = tuple(replace(term, weight=term.weight or 1.0) for term in recipe.signals)
     return replace(recipe, signals=awake)
 
@@ -191,40 +182,27 @@ def weights_of(recipe: Recipe) -> dict[str, float]:
     return found
 
 
-# -- one's own store -------------------------------------------------------------------------------------------------
+# -- your own store ---------------------------------------------------------------------------------------------------
 
 
-class OwnStore:
-    """Recipes over a memory that is already there; it answers whatever corpus is named."""
+class OwnStore(Recipes):
+    """The same recipes over a memory that exists; it answers for every corpus."""
 
     def __init__(self, recipes: Recipes, memory: Memory) -> None:
-        self.recipes = recipes.recipes
-        self._measured = recipes
+        self.recipes, self.embedder, self._open = recipes.recipes, recipes.embedder, recipes._open
         self._memory = memory
 
-    def contenders(self) -> list[Contender]:
-        return self._measured.contenders()
-
     @contextmanager
-    def open(self, corpus: Corpus) -> Iterator[Mapping[str, Recall]]:
-        yield self._measured.recalls(self._memory)
-
-    def cases(self, dataset: Dataset, recipe: Recipe, progress: Progress | None = None) -> list[Case]:
-        """Everything the recipe's legs and links bring up for every question, to be ranked with other weights."""
-        check_replayable(recipe)
-        found: list[Case] = []
-        for question in dataset.questions:
-            found.append(gathered(self._memory, question, recipe))
-            if progress is not None:
-                progress(len(found), len(dataset.questions), "gathering")
-        return found
+    def memory_of(self, corpus: Corpus) -> Iterator[Memory]:
+        """The memory itself."""
+        yield self._memory
 
 
 # -- other systems' runs ---------------------------------------------------------------------------------------------
 
 
 class FusedRuns:
-    """Run files fused by each of several fusions, beside each run alone."""
+    """Run files, each alone and fused by several fusions."""
 
     def __init__(self, runs: Sequence[TrecRun], fusions: Mapping[str, Fusion]) -> None:
         names = [run.name for run in runs]
@@ -234,7 +212,7 @@ class FusedRuns:
         self._fusions = dict(fusions)
 
     def contenders(self) -> list[Contender]:
-        """The runs as they are, then what each fusion makes of them; a run is known by what it ranks, not by its name."""
+        """The runs, then their fusions; a run is identified by its rankings, not by its name."""
         alone = [Contender(run.name, run.fingerprint) for run in self._runs]
         together = sha256(repr([(one.name, one.recipe) for one in alone]).encode()).hexdigest()[:16]
         return [*alone, *(Contender(name, f"{fusion!r} of {together}") for name, fusion in self._fusions.items())]

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from thinkback.evaluate.bench import Contender, OpenCorpus
     from thinkback.evaluate.datasets import Dataset
     from thinkback.evaluate.systems import OwnStore, Recipes
-    from thinkback.models.rerankers.base import Reranker
 
 app = typer.Typer(
     help="Measure recall: any@k, all@k, recall, MRR and nDCG with their intervals, and the time a question takes.",
@@ -172,31 +171,21 @@ def own(
 def recipes_of(
     names: Words, models: Models, common: Common, heard: Callable[[int, int], None] | None = None
 ) -> "Iterator[Recipes]":
-    """The recipes named, with their models opened; passages' vectors are kept in the user's cache folder."""
+    """The named recipes with their models; vectors of passages are kept in the user's cache folder."""
     from thinkback.evaluate.systems import Recipes, needs_vectors
-    from thinkback.evaluate.vectors import CachedEmbedder, VectorCache
-    from thinkback.opening import open_options
-    from thinkback.settings import NONE
+    from thinkback.evaluate.vectors import CachedEmbedder
+    from thinkback.opening import Opener, open_options
+    from thinkback.stores.sqlite.vector_cache import VectorCache
 
     settings = settings_of(common, models)
     chosen = [recipe_of(name, settings) for name in names or (None,)]
-    # Every recipe embeds its own queries, so that none is timed with another's vectors at hand.
+    # Every recipe embeds its own queries, so that none is faster because of another's.
     options = replace(open_options(settings, Fetching()), cached_queries=0)
 
-    def open_reranker(name: str) -> "Reranker":
-        from thinkback.models.rerankers import open_reranker as opened
-
-        return opened(settings.reranker if name == "default" else name, options)
-
-    reranker = None if settings.reranker == NONE else open_reranker
-    if settings.embedder == NONE or not needs_vectors(chosen):
-        yield Recipes(chosen, None, reranker)
-        return
-    from thinkback.models.embedders import open_embedder
-
+    opened = Opener(settings, models=options).embedder() if needs_vectors(chosen) else None
     with VectorCache(vector_cache()) as cache:
-        embedder = CachedEmbedder(open_embedder(settings.embedder, options), cache, heard)
-        yield Recipes(chosen, embedder, reranker)
+        embedder = None if opened is None else CachedEmbedder(opened, cache, heard)
+        yield Recipes(chosen, embedder, settings.reranker, options)
 
 
 def vector_cache() -> Path:
