@@ -9,9 +9,9 @@ from evaluate_toys import DATASET, TALK, Toy
 from thinkback.errors import DatasetError, InvalidInput
 from thinkback.evaluate.bench import BenchSettings, Contender, bench, latency, rankings_file
 from thinkback.evaluate.datasets import Question
-from thinkback.evaluate.intervals import Interval
 from thinkback.evaluate.metrics import metric
 from thinkback.evaluate.rankings import Ranking, read_rankings
+from thinkback.evaluate.scores import Interval
 
 OVERLAP = Contender("overlap", "f00d", "toy-embedder", {"legs.keyword": 0.5})
 

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from thinkback.errors import InvalidInput
-from thinkback.evaluate.intervals import Bootstrap, Interval, mean_interval, mean_intervals, paired_difference
+from thinkback.evaluate.scores import Bootstrap, Interval, mean_interval, mean_intervals, paired_difference
 
 
 def test_the_mean_is_the_plain_mean():

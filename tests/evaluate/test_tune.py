@@ -7,8 +7,7 @@ import pytest
 from gathered_toys import weighted_cases
 
 from thinkback.errors import InvalidInput
-from thinkback.evaluate.knobs import Knob, apply, knobs_of, starts
-from thinkback.evaluate.optimise import Effort, search
+from thinkback.evaluate.optimise import Effort, Knob, apply, knobs_of, search
 from thinkback.evaluate.replay import Replay
 from thinkback.evaluate.tune import Comparison, TuneSettings, folds_of, splits_by_corpus, tune, write_recipe
 from thinkback.search.recipes.model import Recipe
@@ -211,7 +210,7 @@ class TestKnobs:
     @pytest.mark.parametrize("name", [n for n in RECIPES if n != "gorag-merge"])
     def test_the_starts_are_the_recipe_itself(self, name):
         recipe = RECIPES[name]
-        assert apply(recipe, starts(knobs_of(recipe))) == recipe
+        assert apply(recipe, {knob.path: knob.start for knob in knobs_of(recipe)}) == recipe
 
     def test_steps_stay_within_the_bounds(self):
         knob = Knob(("x",), 0.9, 0.0, 1.0)

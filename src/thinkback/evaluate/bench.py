@@ -16,10 +16,19 @@ import numpy as np
 
 from thinkback.errors import InvalidInput
 from thinkback.evaluate.datasets.base import Corpus, Dataset, Question
-from thinkback.evaluate.intervals import DEFAULT, Bootstrap, Interval
 from thinkback.evaluate.metrics import STANDARD, Metric, first_rank
 from thinkback.evaluate.rankings import Ranking, RankingLog
-from thinkback.evaluate.scores import ScoreTable, Summary, by_category, differences, score, summarize
+from thinkback.evaluate.scores import (
+    DEFAULT,
+    Bootstrap,
+    Interval,
+    ScoreTable,
+    Summary,
+    by_category,
+    differences,
+    score,
+    summarize,
+)
 
 GOOD_RANK = 10  # a first answer beyond this rank is a failure worth explaining
 

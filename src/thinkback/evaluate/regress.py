@@ -4,10 +4,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from thinkback.errors import InvalidInput
-from thinkback.evaluate.intervals import DEFAULT, Bootstrap, Interval, paired_difference
 from thinkback.evaluate.metrics import Metric, first_rank, metric
 from thinkback.evaluate.rankings import Ranking
-from thinkback.evaluate.scores import questions_of, score
+from thinkback.evaluate.scores import DEFAULT, Bootstrap, Interval, paired_difference, questions_of, score
 
 
 @dataclass(frozen=True, slots=True)

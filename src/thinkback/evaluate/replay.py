@@ -16,8 +16,7 @@ from numpy.typing import NDArray
 
 from thinkback.errors import InvalidInput
 from thinkback.evaluate.datasets.base import Question
-from thinkback.evaluate.metrics import Metric
-from thinkback.evaluate.rank_metrics import GoldRanks
+from thinkback.evaluate.metrics import GoldRanks, Metric
 from thinkback.model import Floats, Run, StoredRecord
 from thinkback.search.fusion import Fusion
 from thinkback.search.fusion.base import lay_out

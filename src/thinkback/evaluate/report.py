@@ -12,10 +12,9 @@ import numpy as np
 
 from thinkback.evaluate.bench import BenchResult, RecipeResult
 from thinkback.evaluate.datasets.base import Corpus, Dataset
-from thinkback.evaluate.intervals import Interval
 from thinkback.evaluate.metrics import Metric
 from thinkback.evaluate.rankings import Ranking
-from thinkback.evaluate.scores import Summary
+from thinkback.evaluate.scores import Interval, Summary
 from thinkback.evaluate.svg import Bar, Curve, grouped_bars, horizontal_bars, legend, line_chart, round_up
 from thinkback.evaluate.tables import counted
 

@@ -1,6 +1,7 @@
 """A benchmark's result as tables for a terminal, and as plain data for `--json`."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
+from dataclasses import asdict
 
 from rich import box
 from rich.console import Group
@@ -8,9 +9,8 @@ from rich.table import Table
 from rich.text import Text
 
 from thinkback.evaluate.bench import BenchResult, RecipeResult
-from thinkback.evaluate.intervals import Interval
 from thinkback.evaluate.regress import Move, Regression
-from thinkback.evaluate.scores import Summary
+from thinkback.evaluate.scores import Interval, Summary
 from thinkback.evaluate.tune import Tuned
 
 _CAPTION = "mean, and below it the 95 % interval"
@@ -190,8 +190,7 @@ def bench_data(result: BenchResult) -> dict[str, object]:
         "notes": dict(result.notes),
         "recipes": [_recipe_data(recipe) for recipe in result.recipes],
         "differences": [
-            {"before": d.before, "after": d.after, "metrics": dict(_intervals_data(d.means))}
-            for d in result.differences
+            {"before": d.before, "after": d.after, "metrics": _intervals_data(d.means)} for d in result.differences
         ],
     }
 
@@ -211,16 +210,11 @@ def _recipe_data(recipe: RecipeResult) -> dict[str, object]:
 
 
 def _summary_data(summary: Summary) -> dict[str, object]:
-    return {"n": summary.n, "metrics": dict(_intervals_data(summary.means))}
+    return {"n": summary.n, "metrics": _intervals_data(summary.means)}
 
 
-def _intervals_data(means: Mapping[str, Interval]) -> Iterator[tuple[str, dict[str, float]]]:
-    for name, interval in means.items():
-        yield name, _interval_data(interval)
-
-
-def _interval_data(interval: Interval) -> dict[str, float]:
-    return {"mean": interval.mean, "low": interval.low, "high": interval.high}
+def _intervals_data(means: Mapping[str, Interval]) -> dict[str, dict[str, float]]:
+    return {name: asdict(interval) for name, interval in means.items()}
 
 
 def tune_data(tuned: Tuned) -> dict[str, object]:
@@ -233,11 +227,11 @@ def tune_data(tuned: Tuned) -> dict[str, object]:
         "left_out": tuned.left_out,
         "before": tuned.before,
         "after": tuned.after,
-        "gain": _interval_data(tuned.gain),
+        "gain": asdict(tuned.gain),
         "fitted": tuned.fitted,
-        "folds": [{"corpora": list(f.corpora), "n": f.n, "before": f.before, "after": f.after} for f in tuned.folds],
+        "folds": [{**asdict(fold), "corpora": list(fold.corpora)} for fold in tuned.folds],
         "changes": {name: {"old": old, "new": new} for name, (old, new) in tuned.changes.items()},
-        "worth": [{"part": w.part, "without": w.without, **_interval_data(w.difference)} for w in tuned.worth],
+        "worth": [{"part": w.part, "without": w.without, **asdict(w.difference)} for w in tuned.worth],
     }
 
 
@@ -248,7 +242,7 @@ def regression_data(found: Regression, threshold: float) -> dict[str, object]:
         "n": found.n,
         "before": found.before,
         "after": found.after,
-        "difference": _interval_data(found.difference),
+        "difference": asdict(found.difference),
         "risen": [_move_data(move) for move in found.risen],
         "fallen": [_move_data(move) for move in found.fallen],
         "missing": list(found.missing),
@@ -259,10 +253,5 @@ def regression_data(found: Regression, threshold: float) -> dict[str, object]:
 
 
 def _move_data(move: Move) -> dict[str, object]:
-    return {
-        "question": move.question_id,
-        "text": move.text,
-        "category": move.category,
-        "before": move.before,
-        "after": move.after,
-    }
+    data = asdict(move)
+    return {"question": data.pop("question_id"), **data}

@@ -17,11 +17,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from thinkback.errors import InvalidInput, did_you_mean
 from thinkback.evaluate.bench import Progress
-from thinkback.evaluate.intervals import DEFAULT, Bootstrap, Interval, paired_difference
-from thinkback.evaluate.knobs import Knob, Setting, apply, knobs_of
 from thinkback.evaluate.metrics import Metric, metric
-from thinkback.evaluate.optimise import Effort, search
+from thinkback.evaluate.optimise import Effort, Knob, Setting, apply, knobs_of, search
 from thinkback.evaluate.replay import Case, Replay
+from thinkback.evaluate.scores import DEFAULT, Bootstrap, Interval, paired_difference
 from thinkback.search.recipes.model import Recipe
 from thinkback.search.recipes.toml import dumps
 
