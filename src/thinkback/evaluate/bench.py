@@ -35,7 +35,7 @@ GOOD_RANK = 10  # a first answer beyond this rank is a failure worth explaining
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a recipe returned, best first; `explain` tells on demand why the gold stands where it does."""
+    """What a recipe returned, best first; `explain` says why the gold has its ranks."""
 
     ids: Sequence[str]
     scores: Sequence[float]
@@ -49,7 +49,7 @@ Progress = Callable[[int, int, str], None]
 
 @dataclass(frozen=True, slots=True)
 class Contender:
-    """A recipe under test, identified well enough that its saved rankings can be trusted."""
+    """A recipe under test; its fingerprints identify its saved rankings."""
 
     name: str
     recipe: str = ""
@@ -85,7 +85,7 @@ class RecipeResult:
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """How far the second recipe is from the first on the same questions."""
+    """The second recipe minus the first on the same questions."""
 
     before: str
     after: str
@@ -94,7 +94,7 @@ class Difference:
 
 @dataclass(frozen=True, slots=True)
 class BenchResult:
-    """Everything a benchmark printed, as a value."""
+    """The result of a benchmark."""
 
     dataset: str
     fingerprint: str
@@ -112,7 +112,7 @@ def bench(
     open_corpus: OpenCorpus,
     settings: BenchSettings | None = None,
 ) -> BenchResult:
-    """Ask every question of every contender and score the answers; later contenders are compared with the first."""
+    """Asks every contender every question and scores the answers; later contenders are compared with the first."""
     settings = settings or BenchSettings()
     names = [contender.name for contender in contenders]
     if not names or len(set(names)) != len(names):
@@ -170,7 +170,7 @@ def rank_all(
 
 @dataclass(slots=True)
 class _Book:
-    """One contender's rankings so far, kept on disk where a folder was named."""
+    """One contender's rankings so far, saved if a folder was given."""
 
     name: str
     run: str

@@ -1,4 +1,4 @@
-"""Raw rankings on disk: one JSON line a question, so that any number can be computed again and any run resumed.
+"""Raw rankings on disk, one JSON line for each question, from which any metric can be computed and a run resumed.
 
 A line holds `run` (the identity of dataset, recipe and embedder), `question`, `text`, `category`, `group` (the corpus),
 `gold` (id to grade), `ids` and `scores` (best first), `ms`, and `why` where an explanation was asked for.
@@ -20,7 +20,7 @@ from thinkback.evaluate.metrics import first_rank
 
 @dataclass(frozen=True, slots=True)
 class Ranking:
-    """What one recipe answered to one question, with the gold it is judged by."""
+    """What one recipe returned for one question, and the question's gold."""
 
     question_id: str
     gold: Mapping[str, float]
@@ -58,7 +58,7 @@ def to_line(ranking: Ranking) -> str:
 
 
 def read_rankings(path: Path) -> tuple[Ranking, ...]:
-    """Every ranking of a file in its order; a line cut short by a crash is an error that says where."""
+    """Every ranking of a file, in order; an incomplete line is an error that names it."""
     rankings: dict[str, Ranking] = {}
     for number, line in numbered_lines(path):
         try:
@@ -107,7 +107,7 @@ def _number(node: Node) -> float:
 
 
 def write_rankings(path: Path, rankings: Iterable[Ranking]) -> None:
-    """Write a whole file at once; a crash leaves the old file or the new one, never half of one."""
+    """Writes a whole file atomically."""
     path.parent.mkdir(parents=True, exist_ok=True)
     fresh = path.with_name(f"{path.name}.{os.getpid()}.new")
     fresh.write_text("".join(to_line(ranking) + "\n" for ranking in rankings), encoding="utf-8")
@@ -115,10 +115,9 @@ def write_rankings(path: Path, rankings: Iterable[Ranking]) -> None:
 
 
 class RankingLog:
-    """Rankings appended as they are made; opening it again goes on where the last run stopped.
+    """Rankings appended as they are made; opening the file again resumes the run.
 
-    A half-written last line is dropped. Rankings of another run are refused, because mixing two recipes in one file
-    would give numbers that belong to neither.
+    An incomplete last line is dropped. Rankings of another run are refused, because metrics of a mixed file mean nothing.
     """
 
     def __init__(self, path: Path, run: str) -> None:

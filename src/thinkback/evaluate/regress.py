@@ -1,4 +1,4 @@
-"""Compare two files of rankings: which questions rose, which fell, and whether the fall is too far for CI."""
+"""Compares two files of rankings: which questions rose, which fell, and whether the mean fell too far."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -48,7 +48,7 @@ class Regression:
 def regress(
     baseline: Sequence[Ranking], current: Sequence[Ranking], *, by: str = "any@5", how: Bootstrap = DEFAULT
 ) -> Regression:
-    """Judge the current rankings by the baseline's questions and gold; a question no longer answered scores 0."""
+    """Scores the current rankings by the baseline's questions and gold; a question without a ranking scores 0."""
     chosen = metric(by)
     later = {ranking.question_id: ranking for ranking in current}
     asked = questions_of(baseline)

@@ -1,9 +1,8 @@
-"""Replay a recipe's ranking over many questions at once, from legs' runs that were gathered before.
+"""Ranks many questions at once with other weights, from runs of the legs that were gathered before.
 
-Every question's candidates lie one behind the other in flat arrays, so that a setting of weights costs a few passes over
-them instead of one search a question. What a fusion makes of a leg's scores and what a signal says are computed once, by
-the fusion and the signal themselves, and kept. The arithmetic follows `ranking.rank` operation by operation: the order is
-the same to the last tie, duplicates dropped as selection drops them. A cross-encoder is not replayed, and refused.
+The candidates of all questions are concatenated in flat arrays, so a set of weights costs a few passes over them instead of one
+search for each question. The values of fusions and signals are computed by these themselves, and cached. The arithmetic follows
+`ranking.rank` operation by operation, so the order is the same to the last tie. Recipes with a cross-encoder are refused.
 """
 
 from collections import OrderedDict
@@ -36,7 +35,7 @@ _KEPT = 48
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Case:
-    """A question, and all that was gathered to answer it."""
+    """A question and what was gathered for it."""
 
     question: Question
     gathered: Gathered
@@ -44,7 +43,7 @@ class Case:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Part:
-    """One question's stretch of the flat arrays."""
+    """One question's slice of the flat arrays."""
 
     query: Query
     runs: tuple[Run, ...]
@@ -61,19 +60,21 @@ class _Part:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Said:
-    """A signal's values for all candidates; where it was skipped they do not count."""
+    """A signal's values for all candidates, and where it was not skipped."""
 
     values: Floats
     heard: NDArray[np.bool_]
 
 
 class Replay:
-    """Questions ready to be ranked again and again; a question that no leg could search for is left out."""
+    """Questions that can be ranked by any weights; a question for which no leg found anything is left out."""
 
     def __init__(self, cases: Sequence[Case], depth: int = DEPTH) -> None:
         searched = [case for case in cases if any(_searches(run) for run in case.gathered.runs)]
         if not searched:
-            raise InvalidInput("there is nothing to replay: no question was searched for by any leg")
+            raise InvalidInput(
+                "there is nothing to replay: no leg found anything for any question", code="nothing_to_replay"
+            )
         self.questions = tuple(case.question for case in searched)
         self.left_out = len(cases) - len(searched)
         self._depth = depth
@@ -176,7 +177,7 @@ class Replay:
         return said
 
     def _ask(self, signal: Signal, fusion: Fusion, totals: Floats) -> tuple[_Said, bool, bool]:
-        """The signal's own answer, question by question, and whether it looked at the scores or at the legs."""
+        """The signal's values, question by question, and whether it read the scores or the legs' values."""
         legs = self._values(fusion)
         values, heard = np.zeros(self._size), np.zeros(self._size, dtype=bool)
         by_totals = by_legs = False
@@ -189,7 +190,7 @@ class Replay:
         return _Said(values, heard), by_totals, by_legs
 
     def _travel(self, signal: Neighbours, totals: Floats) -> _Said:
-        """Neighbours' scores along walks that do not depend on the scores, so only the sums are made anew."""
+        """Neighbours' scores; the walks do not depend on the scores, so only the sums are computed again."""
         key = (signal.steps, signal.reply)
         if key not in self._walks:
             self._walks.put(key, self._walk(signal))
@@ -200,7 +201,7 @@ class Replay:
         return _Said(sums, walks.linked)
 
     def _walk(self, signal: Neighbours) -> "_Walks":
-        """All walks of all questions, the nearer before the farther, as the signal itself adds them up."""
+        """All walks of all questions, nearer ones first: the order in which the signal adds them."""
         found: list[list[tuple[Rows, Rows, Floats]]] = [[] for _ in range(signal.steps)]
         linked = np.zeros(self._size, dtype=bool)
         for part in self._parts:
@@ -222,7 +223,7 @@ class Replay:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Walks:
-    """Who reaches whom, at which distance (from 0), and which candidates belong to a question with links."""
+    """Pairs of candidates with their distance from 0, and which candidates belong to a question with links."""
 
     row: Rows
     other: Rows
@@ -232,7 +233,7 @@ class _Walks:
 
 
 class _Watched:
-    """A scene that notices whether a signal looks at the scores so far, or at the legs' values."""
+    """A scene that records whether a signal reads the scores so far, or the legs' values."""
 
     def __init__(self, part: _Part, totals: Floats, legs: Mapping[str, Floats]) -> None:
         self.query, self.records, self.links, self.places = part.query, part.records, part.links, part.places
@@ -273,7 +274,7 @@ class _Kept(Generic[_Value]):
 
 
 def check_replayable(recipe: Recipe) -> None:
-    """Refuses a recipe whose ranking is more than its weights, before anything is gathered for it."""
+    """Refuses a recipe whose ranking does not follow from its weights."""
     if recipe.reranker is not None:
         raise InvalidInput(
             f"the recipe {recipe.name!r} has a cross-encoder, whose verdicts are not replayed, so its own ranking would "
@@ -299,7 +300,7 @@ def _searches(run: Run) -> bool:
 
 
 def _sum(columns: Sequence[Floats], size: int) -> Floats:
-    """One after the other, as a ledger adds them, so that rounding is the same."""
+    """Adds in the order of a ledger, so that rounding is the same."""
     totals = np.zeros(size)
     for column in columns:
         totals = totals + column

@@ -1,6 +1,6 @@
 """One self-contained HTML page for a benchmark: no script, no font, no image from anywhere else.
 
-Everything that came from a file or a memory is escaped; the page's own policy forbids whatever would slip through.
+Text from files and memories is escaped, and the page's Content-Security-Policy forbids scripts.
 """
 
 import os
@@ -58,7 +58,7 @@ _POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 
 
 def write_report(path: Path, result: BenchResult, dataset: Dataset | None = None) -> None:
-    """Write the page; with the dataset at hand the worst questions show the texts, not only their ids."""
+    """Writes the page; with the dataset, the worst questions show texts and not only ids."""
     texts = shown_texts(result, dataset.corpora if dataset else ())
     fresh = path.with_name(f"{path.name}.{os.getpid()}.new")
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -83,7 +83,7 @@ def shown_texts(result: BenchResult, corpora: Iterable[Corpus]) -> Texts:
 
 
 def worst(rankings: Iterable[Ranking], n: int = WORST) -> list[Ranking]:
-    """The questions whose first answer stands furthest down, those never found first."""
+    """The questions whose first answer has the lowest rank; those without any come first."""
 
     def badness(ranking: Ranking) -> tuple[float, str]:
         return (-(ranking.first_rank or float("inf")), ranking.question_id)
@@ -209,7 +209,7 @@ def _category_bars(result: BenchResult, metric: str) -> str:
 
 
 def _latency(result: BenchResult) -> str:
-    """The cumulative distribution, cut at the slowest recipe's 99th percentile so that one outlier hides nothing."""
+    """The cumulative distribution, up to the slowest recipe's 99th percentile."""
     times = {r.contender.name: np.sort([ranking.ms for ranking in r.rankings]) for r in result.recipes if r.rankings}
     if not times:
         return line_chart([], x_label="ms", y_label="share of questions")

@@ -1,7 +1,7 @@
 """Small plots as inline SVG: curves and bars, coloured by the page's own style in light and dark.
 
-Every function returns one `<svg>` element. Text is escaped here; numbers are written with few digits, so that the same
-result always gives the same bytes.
+Every function returns one `<svg>` element. Text is escaped here; numbers have few digits, so that equal results give equal
+bytes.
 """
 
 import math
@@ -102,7 +102,7 @@ def horizontal_bars(bars: Sequence[Bar], *, label: str) -> str:
 
 
 def legend(names: Sequence[str]) -> str:
-    """Which colour is whose, as HTML."""
+    """The legend as HTML."""
     rows = "".join(f'<li><i class="swatch c{i % COLOURS}"></i>{escape(name)}</li>' for i, name in enumerate(names))
     return f'<ul class="legend">{rows}</ul>'
 

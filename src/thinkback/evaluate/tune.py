@@ -1,9 +1,8 @@
-"""Learn a recipe's weights from judged questions, and believe it only if the gain holds on questions not learned from.
+"""Learns a recipe's weights from judged questions; accepted only if they also gain on questions not learned from.
 
-The legs' runs are gathered once; every setting is a replay. The questions are split into folds, by conversation where
-there are several, else by question. Each fold is scored by weights learned from the others, and the paired difference
-to the recipe as it was, over all questions, must lie above zero with its whole interval: over other questions, and where
-the split was by conversation over other conversations too.
+The legs' runs are gathered once; every setting is a replay. The questions are split into folds, by conversation if there are
+several, else by question. Each fold is scored by weights learned from the others. The whole interval of the paired difference to
+the original recipe must lie above zero; after a split by conversation, also when whole conversations are resampled.
 """
 
 from collections.abc import Mapping, Sequence
@@ -31,7 +30,7 @@ Rows = NDArray[np.intp]
 
 @dataclass(frozen=True, slots=True)
 class TuneSettings:
-    """What to raise, how to split, and how hard to try."""
+    """The metric to raise, how to split the questions, and how many settings to try."""
 
     metric: str = "ndcg@10"
     folds: int = 5
@@ -70,7 +69,7 @@ class Worth:
 
 @dataclass(frozen=True, slots=True)
 class Tuned:
-    """What was learned; `accepted` only if the gain holds out."""
+    """What was learned; `accepted` if the gain holds on questions held out."""
 
     base: Recipe
     recipe: Recipe
@@ -104,7 +103,7 @@ class Tuned:
 
 
 def tune(cases: Sequence[Case], base: Recipe, settings: TuneSettings | None = None) -> Tuned:
-    """Learn weights from the cases; the result says whether to believe them."""
+    """Learns weights from the cases; the result says whether to accept them."""
     settings = settings or TuneSettings()
     replay = Replay(cases)
     if len(replay.questions) < FEWEST:
@@ -138,10 +137,10 @@ def tune(cases: Sequence[Case], base: Recipe, settings: TuneSettings | None = No
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """The paired difference over the same questions; with `corpora`, the corpus of each, it must hold for other corpora too.
+    """The paired difference over the same questions; `corpora`, the corpus of each, widens it to hold for other corpora.
 
-    Questions of one corpus rise and fall together, so whole corpora are resampled; but a handful of them that happen to
-    agree looks surer than it is, so the bounds are never narrower than those over single questions.
+    Questions of one corpus are not independent, so whole corpora are resampled; as a few corpora may agree by chance, the bounds
+    are never narrower than those over single questions.
     """
 
     how: Bootstrap = DEFAULT
@@ -241,7 +240,7 @@ def _without_each(recipe: Recipe) -> list[tuple[str, Recipe]]:
 
 
 def write_recipe(path: Path, tuned: Tuned) -> bool:
-    """Write the learned recipe as TOML, if its gain holds out; otherwise touch nothing."""
+    """Writes the learned recipe as TOML if it was accepted."""
     if not tuned.accepted:
         return False
     path.write_text(f"# {tuned.verdict}\n\n{dumps(tuned.recipe)}", encoding="utf-8")

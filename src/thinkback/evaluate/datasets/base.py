@@ -1,4 +1,4 @@
-"""The one shape every benchmark is read into."""
+"""The types that every benchmark is read into."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -22,7 +22,7 @@ class Document:
 
 @dataclass(frozen=True, slots=True)
 class Corpus:
-    """What is searched together: one conversation, one haystack, one collection."""
+    """Documents that are searched together: one conversation, one haystack, one collection."""
 
     id: str
     documents: tuple[Document, ...]
@@ -99,7 +99,7 @@ def _round_robin(questions: Iterable[Question], n: int) -> list[str]:
 
 
 def checked(dataset: Dataset, *, gold_exists: bool = True) -> Dataset:
-    """The dataset itself, once its ids are unique and its references lead somewhere."""
+    """The dataset, after checking that its ids are unique and its references exist."""
     if not dataset.questions:
         reasons = ", ".join(f"{n} {why}" for why, n in dataset.left_out.items()) or "the file holds none"
         raise DatasetError(f"{dataset.name}: no question can be measured ({reasons})")

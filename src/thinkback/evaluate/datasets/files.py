@@ -1,4 +1,4 @@
-"""Reading other people's files, with errors that name the file, the place and what was expected."""
+"""Reads benchmark files, with errors that name the file, the place and what was expected."""
 
 import json
 from collections.abc import Iterator
@@ -13,7 +13,7 @@ _NAMES = {dict: "an object", list: "a list", str: "a text", int: "a number", flo
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """A JSON value that knows where it stands, so that a wrong field can be named."""
+    """A JSON value with its place in the file, for error messages."""
 
     file: str
     place: str
