@@ -77,7 +77,7 @@ class Inspected:
         """An address that opens the page once."""
         grant = self.server.tokens.named(token)
         assert grant is not None
-        return f"{self.url}/?login={self.server.logins.code(grant)}"
+        return f"{self.url}/?login={self.server.sessions.code(grant)}"
 
     def post(self, path: str, **body: Any) -> Any:
         answer = self.client.post(path, json=body)

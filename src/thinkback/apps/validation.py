@@ -1,6 +1,7 @@
-"""What HTTP and MCP take, and how they say what is wrong with it, alike."""
+"""What HTTP and MCP share: the limit on a text, strict JSON, and how a validation error reads."""
 
-from collections.abc import Collection, Iterator, Mapping
+import json
+from collections.abc import Collection, Iterator
 from typing import Any, get_args
 
 from pydantic import BaseModel, ValidationError
@@ -10,32 +11,37 @@ from thinkback.errors import did_you_mean
 TEXT_LIMIT = 200_000  # characters: in any script they fit into a request of a megabyte
 
 
-def problems(error: ValidationError, model: type[BaseModel], without: Collection[str] = ()) -> list[str]:
-    """What is wrong with what was given, field by field, without repeating values; `without` are no fields to suggest."""
-    told = error.errors(include_url=False, include_input=False, include_context=False)
-    return [_problem(problem["type"], problem["loc"], problem["msg"], model, without) for problem in told]
+def strict_json(text: str) -> Any:
+    """Parse JSON by its standard; NaN, lone surrogates and very deep nesting raise ValueError."""
+    try:
+        data = json.loads(text, parse_constant=_not_json)
+        json.dumps(data, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        raise ValueError("it holds a lone surrogate") from None
+    except RecursionError:
+        raise ValueError("it is nested too deeply") from None
+    return data
 
 
-def reworded(message: str, words: Mapping[str, str]) -> str:
-    """An error of the engine as its reader can act on it: what names a command names this surface's own way instead."""
-    for said, instead in words.items():
-        message = message.replace(said, instead)
-    return message
+def problems(error: ValidationError, model: type[BaseModel], hidden: Collection[str] = ()) -> list[str]:
+    """One sentence for each invalid field, without its value; `hidden` fields are not suggested."""
+    found = error.errors(include_url=False, include_input=False, include_context=False)
+    return [_problem(one["type"], one["loc"], one["msg"], model, hidden) for one in found]
 
 
 def _problem(
-    kind: str, place: tuple[int | str, ...], told: str, model: type[BaseModel], without: Collection[str]
+    kind: str, place: tuple[int | str, ...], message: str, model: type[BaseModel], hidden: Collection[str]
 ) -> str:
     if kind == "extra_forbidden":
-        place, name = place[:-1], place[-1]
-        known = [field for field in _model_at(model, place).model_fields if field not in without]
-        told = f"unknown field {str(name)[:80]!r}; known: {', '.join(known) or 'none'}.{did_you_mean(str(name), known)}"
+        place, name = place[:-1], str(place[-1])
+        known = [field for field in _model_at(model, place).model_fields if field not in hidden]
+        message = f"unknown field {name[:80]!r}; known: {', '.join(known) or 'none'}.{did_you_mean(name, known)}"
     where = ".".join(map(str, place))
-    return f"{where}: {told}" if where else told
+    return f"{where}: {message}" if where else message
 
 
 def _model_at(model: type[BaseModel], place: Collection[int | str]) -> type[BaseModel]:
-    """The model that stands at a place inside another; numbers are places in a list."""
+    """The model at a place inside another; numbers are positions in a list."""
     for part in place:
         if isinstance(part, str):
             model = next(_models(model.model_fields[part].annotation))
@@ -47,3 +53,7 @@ def _models(annotation: Any) -> Iterator[type[BaseModel]]:
         yield annotation
     for inner in get_args(annotation):
         yield from _models(inner)
+
+
+def _not_json(constant: str) -> None:
+    raise ValueError(f"{constant} is not a JSON number")

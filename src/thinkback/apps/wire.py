@@ -1,18 +1,25 @@
-"""The JSON shapes of records, hits and traces: one spelling for MCP, HTTP and `--json`.
+"""The JSON shapes of records, hits and traces, shared by MCP, HTTP and `--json`.
 
-Times are ISO 8601 in UTC with all microseconds. Every shape is a TypedDict, so schemas can be read off it.
+Every shape is a TypedDict, from which the schemas come too. `shaped` fills a shape from a value with fields of the same names.
+Times are ISO 8601 in UTC with all microseconds.
 """
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import datetime
+from functools import cache
+from types import UnionType
+from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
 
-from typing_extensions import TypedDict
+from typing_extensions import TypedDict, is_typeddict
 
 from thinkback.clock import iso
-from thinkback.model import Contribution, Drop, Edge, Hit, Placing, Record, Run, Timing
+from thinkback.errors import PYTHON_WORDS, Action, Notice, worded
+from thinkback.model import Edge, Hit, Record
 from thinkback.search.recipes.model import Recipe, to_dict
 from thinkback.search.trace import Recall, Trace, WhyNot
 from thinkback.stores.base import Judgement, Problem
+
+T = TypeVar("T")
 
 
 class MemoryShape(TypedDict):
@@ -61,7 +68,7 @@ class EdgeShape(TypedDict):
 
 
 class PlacingShape(TypedDict):
-    """Where a memory stood in one leg; ranks count from 1."""
+    """The place of a memory in one leg; ranks count from 1."""
 
     leg: str
     rank: int
@@ -155,13 +162,13 @@ class RecallShape(TypedDict):
 
 
 class TracedRecallShape(RecallShape):
-    """The hits of one search and how they came about."""
+    """The hits of one search with its trace."""
 
     trace: TraceShape | None
 
 
 class WhyNotShape(TypedDict):
-    """Why a memory is not among the hits; `legs` says where each leg has it."""
+    """Why a memory is not among the hits; `legs` says where each leg ranks it."""
 
     id: str
     verdict: str
@@ -169,7 +176,7 @@ class WhyNotShape(TypedDict):
 
 
 class JudgementShape(TypedDict):
-    """That a memory was (grade ≥ 1) or was not (0) an answer to a query."""
+    """Whether a memory answers a query: grade 1 to 3, or 0 for no."""
 
     query: str
     memory_id: str
@@ -178,7 +185,7 @@ class JudgementShape(TypedDict):
 
 
 class ProblemShape(TypedDict):
-    """Something a check found."""
+    """A problem found by a check."""
 
     area: str
     message: str
@@ -231,15 +238,7 @@ def memory(record: Record) -> MemoryShape:
 
 def edge(link: Edge) -> EdgeShape:
     """A link as JSON."""
-    return {
-        "from_id": link.from_id,
-        "to_id": link.to_id,
-        "kind": link.kind,
-        "weight": link.weight,
-        "valid_from": iso(link.valid_from),
-        "valid_to": iso(link.valid_to),
-        "created_at": iso(link.created_at),
-    }
+    return shaped(EdgeShape, link)
 
 
 def hit(found: Hit) -> HitShape:
@@ -248,25 +247,27 @@ def hit(found: Hit) -> HitShape:
         "rank": found.rank,
         "score": found.score,
         "memory": memory(found.record),
-        "placings": [_placing(placing) for placing in found.placings],
-        "contributions": [_contribution(contribution) for contribution in found.contributions],
+        "placings": [shaped(PlacingShape, placing) for placing in found.placings],
+        "contributions": [shaped(ContributionShape, added) for added in found.contributions],
         "members": list(found.members),
     }
 
 
-def recall(found: Recall) -> RecallShape:
-    """A search's hits as JSON."""
+def recall(found: Recall, words: Mapping[Action, str] = PYTHON_WORDS) -> RecallShape:
+    """The hits of a search as JSON."""
     return {
         "query": found.trace.query.text,
         "recipe": found.trace.recipe.name,
         "hits": [hit(one) for one in found],
-        "warnings": [str(warning) for warning in found.warnings],
+        "warnings": warnings(found.warnings, words),
     }
 
 
-def traced_recall(found: Recall, *, with_trace: bool = True) -> TracedRecallShape:
-    """A search's hits as JSON, with the trace if it is wanted."""
-    return {**recall(found), "trace": trace(found.trace) if with_trace else None}
+def traced_recall(
+    found: Recall, words: Mapping[Action, str] = PYTHON_WORDS, *, with_trace: bool = True
+) -> TracedRecallShape:
+    """The hits of a search as JSON, with the trace on request."""
+    return {**recall(found, words), "trace": trace(found.trace) if with_trace else None}
 
 
 def trace(happened: Trace) -> TraceShape:
@@ -280,33 +281,28 @@ def trace(happened: Trace) -> TraceShape:
         "terms": [term.text for term in query.keywords.terms],
         "inferred_tags": [inferred.tag for inferred in query.tags],
         "time_named": None if query.anchor is None else query.anchor.phrase,
-        "runs": [_run(run) for run in happened.runs],
+        "runs": [shaped(RunShape, run) for run in happened.runs],
         "order": list(happened.order),
-        "drops": [_drop(drop) for drop in happened.drops],
+        "drops": [shaped(DropShape, drop) for drop in happened.drops],
         "skipped": [{"name": name, "reason": reason} for name, reason in happened.skipped],
         "reranked": happened.reranked,
-        "timings": [_timing(timing) for timing in happened.timings],
+        "timings": [shaped(TimingShape, timing) for timing in happened.timings],
     }
 
 
 def why_not(reason: WhyNot) -> WhyNotShape:
-    """The reason of an absence as JSON."""
-    return {"id": reason.id, "verdict": reason.verdict, "legs": list(reason.legs)}
+    """Why a memory is missing, as JSON."""
+    return shaped(WhyNotShape, reason)
 
 
 def judgement(judged: Judgement) -> JudgementShape:
     """A judgement as JSON."""
-    return {
-        "query": judged.query,
-        "memory_id": judged.memory_id,
-        "grade": judged.grade,
-        "judged_at": iso(judged.judged_at),
-    }
+    return shaped(JudgementShape, judged)
 
 
 def problem(found: Problem) -> ProblemShape:
     """A problem as JSON."""
-    return {"area": found.area, "message": found.message, "ids": list(found.ids), "repairable": found.repairable}
+    return shaped(ProblemShape, found)
 
 
 def recipe(chosen: Recipe) -> RecipeShape:
@@ -324,39 +320,39 @@ def stats(counts: Mapping[str, Any]) -> dict[str, Any]:
     return {name: _plain(value) for name, value in counts.items()}
 
 
+def warnings(notices: Iterable[Notice], words: Mapping[Action, str]) -> list[str]:
+    """Warnings in the words of one front end."""
+    return [worded(notice, words) for notice in notices]
+
+
+def shaped(shape: type[T], value: Any) -> T:
+    """A value as a shape: its fields by name, tuples as lists, times as text, nested values as nested shapes."""
+    kind: Any = shape
+    filled: T = _converter(kind)(value)
+    return filled
+
+
+@cache
+def _converter(kind: Any) -> Callable[[Any], Any]:
+    if is_typeddict(kind):
+        fields = [(name, _converter(field)) for name, field in get_type_hints(kind).items()]
+        return lambda value: {name: convert(getattr(value, name)) for name, convert in fields}
+    if get_origin(kind) in (Union, UnionType):
+        convert = _converter(next(part for part in get_args(kind) if part is not type(None)))
+        return lambda value: None if value is None else convert(value)
+    if get_origin(kind) is list:
+        convert = _converter(get_args(kind)[0])
+        return lambda values: [convert(value) for value in values]
+    return _text if kind is str else _plain
+
+
+def _text(value: str | int | datetime | Notice) -> str:
+    return iso(value) if isinstance(value, int | datetime) else str(value)
+
+
 def _plain(value: Any) -> Any:
     if isinstance(value, Mapping):
         return {str(name): _plain(item) for name, item in value.items()}
     if isinstance(value, Sequence) and not isinstance(value, str):
         return [_plain(item) for item in value]
     return value
-
-
-def _placing(placing: Placing) -> PlacingShape:
-    return {"leg": placing.leg, "rank": placing.rank, "score": placing.score}
-
-
-def _contribution(added: Contribution) -> ContributionShape:
-    return {
-        "step": added.step,
-        "name": added.name,
-        "delta": added.delta,
-        "value": added.value,
-        "formula": added.formula,
-    }
-
-
-def _run(run: Run) -> RunShape:
-    return {
-        "leg": run.leg,
-        "skipped": run.skipped,
-        "hits": [{"id": found.id, "score": found.score} for found in run.hits],
-    }
-
-
-def _drop(drop: Drop) -> DropShape:
-    return {"id": drop.id, "reason": drop.reason, "score": drop.score, "rank": drop.rank}
-
-
-def _timing(timing: Timing) -> TimingShape:
-    return {"step": timing.step, "us": timing.us}

@@ -1,4 +1,4 @@
-"""The JSON shapes of what keeps a memory in order: reflecting, tidying, auditing, proven forgetting."""
+"""The JSON shapes of maintenance: reflect, tidy, undo, audit, redact, and forgetting with proof."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import PurePath
@@ -6,21 +6,26 @@ from typing import Any
 
 from typing_extensions import TypedDict
 
+from thinkback.apps.wire import shaped, warnings
 from thinkback.clock import iso
+from thinkback.errors import PYTHON_WORDS
+from thinkback.errors import Action as Remedial
 from thinkback.inputs import TIMES
-from thinkback.lifecycle.audit import AuditReport, Finding
+from thinkback.lifecycle.audit import AuditReport
 from thinkback.lifecycle.forget import Forgotten
 from thinkback.lifecycle.journal import Action
 from thinkback.lifecycle.receipt import Receipt
 from thinkback.lifecycle.redact import Redacted
-from thinkback.lifecycle.reflect.model import Reflected, Theme
+from thinkback.lifecycle.reflect.model import Reflected
 from thinkback.lifecycle.tidy import Tidied
 from thinkback.lifecycle.undo import Undone, barred
 from thinkback.stores.base import JournalEntry
 
+Words = Mapping[Remedial, str]
+
 
 class ThemeShape(TypedDict):
-    """Memories that belong together."""
+    """Memories on one subject."""
 
     id: str
     members: list[str]
@@ -29,7 +34,7 @@ class ThemeShape(TypedDict):
 
 
 class ReflectedShape(TypedDict):
-    """What a consolidation did, or in a dry run would do; `batch` undoes it, null when there is nothing to undo."""
+    """What a consolidation did, or would do in a dry run; undo takes `batch`, null if there is nothing to undo."""
 
     promoted: list[str]
     linked: int
@@ -44,7 +49,7 @@ class ReflectedShape(TypedDict):
 
 
 class ActionShape(TypedDict):
-    """One change of standing, and why."""
+    """One change to a memory, and why."""
 
     action: str
     id: str
@@ -54,7 +59,7 @@ class ActionShape(TypedDict):
 
 
 class TidiedShape(TypedDict):
-    """What tidying did, or in a dry run would do; `batch` undoes it, null when there is nothing to undo."""
+    """What tidy did, or would do in a dry run; undo takes `batch`, null if there is nothing to undo."""
 
     actions: list[ActionShape]
     batch: str | None
@@ -62,9 +67,9 @@ class TidiedShape(TypedDict):
 
 
 class UndoneShape(TypedDict):
-    """Memories brought back to what they were, and those left alone with the reason.
+    """The memories restored to their earlier state, and those skipped with the reason.
 
-    `passed_over` are the later batches of which nothing could be undone, when none was named: the reason by memory, by batch.
+    `passed_over` are later batches that could not be undone, when no batch was named: the reason by memory, by batch.
     """
 
     batch: str
@@ -74,7 +79,7 @@ class UndoneShape(TypedDict):
 
 
 class BatchShape(TypedDict):
-    """What stands in the journal under one name; `why_not` says why it cannot be undone, null if it can."""
+    """One batch of the journal; `why_not` says why it cannot be undone, null if it can."""
 
     batch: str
     at: str
@@ -96,14 +101,14 @@ class EntryShape(TypedDict):
 
 
 class FindingShape(TypedDict):
-    """Something about one memory."""
+    """A finding about one memory."""
 
     id: str
     what: str
 
 
 class AuditShape(TypedDict):
-    """What an audit found, by concern."""
+    """The findings of an audit."""
 
     clean: bool
     memories: int
@@ -115,7 +120,7 @@ class AuditShape(TypedDict):
 
 
 class ForgottenShape(TypedDict):
-    """The ids that existed, the reflections that went with them, and those written anew in their place."""
+    """The ids that existed, the reflections removed with them, and those rebuilt."""
 
     forgotten: list[str]
     reflections: list[str]
@@ -124,7 +129,7 @@ class ForgottenShape(TypedDict):
 
 
 class SearchedShape(TypedDict):
-    """How often one leg or index was asked, and what it still held."""
+    """How many searches of one leg or index were made, and how many found something."""
 
     where: str
     asked: int
@@ -132,7 +137,7 @@ class SearchedShape(TypedDict):
 
 
 class ScannedShape(TypedDict):
-    """A file that was read, and the traces in it."""
+    """A file that was read, and the traces found in it."""
 
     file: str
     bytes: int
@@ -140,9 +145,9 @@ class ScannedShape(TypedDict):
 
 
 class ReceiptShape(TypedDict):
-    """The proof of forgetting; `verified` when nothing was found anywhere.
+    """The proof of forgetting; `verified` if nothing was found anywhere.
 
-    `too_short` texts and ids were looked for in the indexes alone; `named_by` are reflections written by hand that still name it.
+    `too_short` texts and ids were searched in the indexes only; `named_by` are hand-written reflections that still name them.
     """
 
     verified: bool
@@ -161,32 +166,16 @@ class ReceiptShape(TypedDict):
 
 
 class RedactedShape(TypedDict):
-    """The memories that were rewritten."""
+    """The memories that were redacted."""
 
     redacted: list[str]
     log_cleared: bool
     warnings: list[str]
 
 
-def reflected(done: Reflected) -> ReflectedShape:
+def reflected(done: Reflected, words: Words = PYTHON_WORDS) -> ReflectedShape:
     """A consolidation as JSON."""
-    return {
-        "promoted": list(done.promoted),
-        "linked": done.linked,
-        "themes": [theme(one) for one in done.themes],
-        "created": list(done.created),
-        "refreshed": list(done.refreshed),
-        "removed": list(done.removed),
-        "refused": dict(done.refused),
-        "warnings": [str(warning) for warning in done.warnings],
-        "batch": done.batch,
-        "dry_run": done.dry_run,
-    }
-
-
-def theme(one: Theme) -> ThemeShape:
-    """A theme as JSON."""
-    return {"id": one.id, "members": list(one.members), "keywords": list(one.keywords), "coherence": one.coherence}
+    return {**shaped(ReflectedShape, done), "warnings": warnings(done.warnings, words)}
 
 
 def tidied(done: Tidied) -> TidiedShape:
@@ -195,24 +184,14 @@ def tidied(done: Tidied) -> TidiedShape:
 
 
 def action(one: Action) -> ActionShape:
-    """A change of standing as JSON."""
-    return {
-        "action": one.action,
-        "id": one.id,
-        "before": _with_times(one.before),
-        "after": _with_times(one.after),
-        "why": one.why,
-    }
+    """A change as JSON."""
+    before, after = _with_times(one.before), _with_times(one.after)
+    return {"action": one.action, "id": one.id, "before": before, "after": after, "why": one.why}
 
 
 def undone(done: Undone) -> UndoneShape:
-    """An undoing as JSON."""
-    return {
-        "batch": done.batch,
-        "undone": list(done.undone),
-        "skipped": dict(done.skipped),
-        "passed_over": {batch: dict(reasons) for batch, reasons in done.passed_over.items()},
-    }
+    """An undo as JSON."""
+    return shaped(UndoneShape, done)
 
 
 def batch(name: str, entries: Sequence[JournalEntry]) -> BatchShape:
@@ -239,67 +218,44 @@ def entry(one: JournalEntry) -> EntryShape:
     }
 
 
-def _why_not(entries: Sequence[JournalEntry]) -> str | None:
-    """Why nothing of a batch can be undone; whether a memory was changed since is only seen in the attempt."""
-    if all(entry.undone_at is not None for entry in entries):
-        return "was undone already"
-    reasons = [barred(entry) for entry in entries if entry.undone_at is None and entry.memory_id]
-    return None if None in reasons else "; ".join(sorted({reason for reason in reasons if reason}))
-
-
 def audited(report: AuditReport) -> AuditShape:
     """An audit as JSON."""
-    return {
-        "clean": report.clean,
-        "memories": report.memories,
-        "duplicates": [list(ids) for ids in report.duplicates],
-        "stale": [_finding(one) for one in report.stale],
-        "never_recalled": list(report.never_recalled),
-        "secrets": [_finding(one) for one in report.secrets],
-        "orphans": [_finding(one) for one in report.orphans],
-    }
+    return shaped(AuditShape, report)
 
 
-def forgotten(done: Forgotten) -> ForgottenShape:
-    """A forgetting as JSON."""
+def forgotten(done: Forgotten, words: Words = PYTHON_WORDS) -> ForgottenShape:
+    """The result of forget as JSON."""
     return {
         "forgotten": list(done.ids),
         "reflections": list(done.reflections),
         "rebuilt": list(done.rebuilt),
-        "warnings": [str(warning) for warning in done.warnings],
+        "warnings": warnings(done.warnings, words),
     }
 
 
-def receipt(given: Receipt) -> ReceiptShape:
-    """A receipt as JSON; files by their names alone."""
-    return {
-        "verified": given.verified,
-        "forgotten": list(given.forgotten),
-        "unknown": list(given.unknown),
-        "at": given.at,
-        "store": given.store,
-        "removed": dict(given.removed),
-        "rebuilt": list(given.rebuilt),
-        "searches": [{"where": one.where, "asked": one.asked, "found": one.found} for one in given.searches],
-        "files": [{"file": PurePath(one.file).name, "bytes": one.bytes, "traces": one.traces} for one in given.files],
-        "too_short": given.too_short,
-        "log_cleared": given.log_cleared,
-        "notes": list(given.notes),
-        "named_by": list(given.named_by),
-    }
+def receipt(proof: Receipt) -> ReceiptShape:
+    """A receipt as JSON, with the names of files but not their folders."""
+    shape: ReceiptShape = shaped(ReceiptShape, proof)
+    for scanned in shape["files"]:
+        scanned["file"] = PurePath(scanned["file"]).name
+    return shape
 
 
-def redacted(done: Redacted) -> RedactedShape:
+def redacted(done: Redacted, words: Words = PYTHON_WORDS) -> RedactedShape:
     """A redaction as JSON."""
     return {
         "redacted": list(done.ids),
         "log_cleared": done.log_cleared,
-        "warnings": [str(warning) for warning in done.warnings],
+        "warnings": warnings(done.warnings, words),
     }
 
 
-def _finding(one: Finding) -> FindingShape:
-    return {"id": one.id, "what": one.what}
+def _why_not(entries: Sequence[JournalEntry]) -> str | None:
+    """Why no part of a batch can be undone; that a memory has changed since shows only in the attempt."""
+    if all(entry.undone_at is not None for entry in entries):
+        return "was undone already"
+    reasons = [barred(entry) for entry in entries if entry.undone_at is None and entry.memory_id]
+    return None if None in reasons else "; ".join(sorted({reason for reason in reasons if reason}))
 
 
 def _with_times(fields: Mapping[str, Any]) -> dict[str, Any]:

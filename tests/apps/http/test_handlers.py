@@ -280,7 +280,6 @@ def test_forgetting_warns_while_somebody_reads_what_was_forgotten(client: TestCl
         next(reading)
         (warning,) = client.delete(f"/v1/memories/{id}").json()["warnings"]
         reading.close()
-    assert "may still stand in unused parts of the store's files" in warning
     assert warning.endswith("POST /v1/repair")
     assert client.post("/v1/repair").json() == {"problems": []}
 
@@ -380,7 +379,6 @@ def test_a_bad_line_is_told_with_the_way_around_it(client: TestClient) -> None:
     answer = client.post("/v1/import", content=b'{"text": ""}\n', headers=headers)
     assert answer.status_code == 422
     assert "line 1: " in answer.json()["error"]["message"]
-    assert "with ?skip_bad=true" in answer.json()["error"]["message"]
     assert client.post("/v1/import?skip_bad=true", content=b'{"text": ""}\n', headers=headers).status_code == 200
 
 

@@ -114,8 +114,8 @@ def attempts(town: Town, me: Tenant, other: Tenant, space: str | None) -> Iterat
         if route.has_json_body:
             body = json.dumps(bodies(other).get(route.name, {})).encode()
             headers["content-type"] = "application/json"
-        elif route.takes:
-            body, headers["content-type"] = b'{"text": "imported"}\n', route.takes
+        elif route.body:
+            body, headers["content-type"] = b'{"text": "imported"}\n', route.body
         answer = town.client.request(route.method, path, params=query, content=body, headers=headers)
         yield route.name, answer.status_code, answer.text
 
@@ -129,7 +129,7 @@ def test_another_space_is_refused_on_every_route(town: Town) -> None:
         for name, status, text in attempts(town, me, other, other.space):
             assert (status == 403) or name == "live", (name, status)
             assert other.secret not in text
-            assert name == "live" or json.loads(text)["error"]["reason"] == "space"
+            assert name == "live" or json.loads(text)["error"]["code"] == "space"
 
 
 def test_a_space_that_does_not_exist_is_refused_alike(town: Town) -> None:
@@ -137,7 +137,7 @@ def test_a_space_that_does_not_exist_is_refused_alike(town: Town) -> None:
     me = town.tenants[0]
     for space in ("tenant-01", "nobody"):
         answer = town.client.get("/v1/count", params={"space": space}, headers=me.header)
-        assert (answer.status_code, answer.json()["error"]["reason"]) == (403, "space")
+        assert (answer.status_code, answer.json()["error"]["code"]) == (403, "space")
 
 
 def test_in_my_own_space_nothing_of_anothers_is_found(town: Town) -> None:
@@ -193,7 +193,7 @@ def test_no_tool_reaches_another_space(town: Town) -> None:
     for me, other in town.pairs():
         for name, arguments in tool_arguments(other).items():
             status, text = tool(town, me, name, arguments, other.space)
-            assert (status, json.loads(text)["error"]["reason"]) == (403, "space"), name
+            assert (status, json.loads(text)["error"]["code"]) == (403, "space"), name
             status, text = tool(town, me, name, arguments, None)
             assert status == 200, (name, text)
             assert other.secret not in text, name

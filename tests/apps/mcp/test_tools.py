@@ -11,14 +11,14 @@ from mcp import Client
 from mcp.shared.exceptions import MCPError
 
 from thinkback.apps.mcp.server import build
-from thinkback.apps.mcp.stdio import EVERYTHING, READING, OneMemory
+from thinkback.apps.mcp.stdio import ALL_SCOPES, READ_SCOPES, OneMemory
 from thinkback.clock import DAY
 from thinkback.memory import Memory
 from thinkback.search.selection import tokens
 from thinkback.stores.sqlite import SqliteStore
 
 
-def session(memory: Memory, work: Callable[[Client], Awaitable[Any]], scopes: frozenset[str] = EVERYTHING) -> Any:
+def session(memory: Memory, work: Callable[[Client], Awaitable[Any]], scopes: frozenset[str] = ALL_SCOPES) -> Any:
     async def run() -> Any:
         async with Client(build(OneMemory(memory, scopes))) as client:
             try:
@@ -58,14 +58,14 @@ def test_the_surface_is_small_and_says_what_it_does(memory: Memory) -> None:
 
 
 def test_read_only_offers_only_what_reads(memory: Memory) -> None:
-    listed = session(memory, lambda client: client.list_tools(), READING).tools
+    listed = session(memory, lambda client: client.list_tools(), READ_SCOPES).tools
     assert [tool.name for tool in listed] == ["recall", "search_keywords", "search", "fetch"]
 
 
 @pytest.mark.parametrize("name", ["remember", "forget", "link", "reflect"])
 def test_read_only_refuses_what_writes(memory: Memory, name: str) -> None:
     with pytest.raises(MCPError, match="there is no tool"):
-        session(memory, lambda client: client.call_tool(name, {}), READING)
+        session(memory, lambda client: client.call_tool(name, {}), READ_SCOPES)
 
 
 def test_remember_then_recall(memory: Memory) -> None:
@@ -98,7 +98,7 @@ def test_a_correction_keeps_what_was_known_before(memory: Memory) -> None:
     memory.clock.advance(DAY)  # type: ignore[attr-defined]
     answer = call(memory, "update", {"id": record.id, "text": "Oscar is a grey cat", "tags": ["pets", "oscar"]})
     assert answer.structured_content == {"id": record.id, "changed": ["text", "tags"], "kept": True, "embedded": True}
-    assert "the version before is kept" in answer.content[0].text
+    assert "the previous version is kept" in answer.content[0].text
     now = memory.get(record.id)
     assert (now.text, now.tags, now.source) == ("Oscar is a grey cat", ("pets", "oscar"), "diary")
     assert texts(memory, query="Oscar the cat") == ["Oscar is a grey cat"]
@@ -185,7 +185,8 @@ def test_forget_tells_of_themes_and_of_what_is_left_in_the_files(memory: Memory,
     gone = answer.structured_content
     assert (len(gone["reflections"]), len(gone["rebuilt"]), len(gone["warnings"])) == (1, 1, 1)
     text = answer.content[0].text
-    assert text.startswith("Forgot 1. Themes: 1 written anew. Warning: text of what was forgotten may still stand")
+    assert text.startswith("Forgot 1. Themes: 1 written anew. Warning: ")
+    assert text.endswith("thinkback doctor --repair")
 
 
 def test_keywords_take_the_whole_syntax(memory: Memory) -> None:
@@ -208,9 +209,9 @@ def test_keywords_take_the_whole_syntax(memory: Memory) -> None:
         ("remember", {"text": " "}, "text is empty"),
         ("remember", {"text": "x", "kind": "fcat"}, "unknown kind"),
         ("remember", {"text": "x" * 200_001}, "text: String should have at most 200000 characters"),
-        ("update", {"id": "a", "text": "b"}, "there is no memory 'a'; recall and search find ids"),
-        ("update", {"id": "a"}, "nothing to change was given; say text, tags, valid_from, valid_to, importance"),
-        ("update", {"id": "a", "text": None}, "nothing to change was given"),
+        ("update", {"id": "a", "text": "b"}, "there is no memory 'a'. recall and search find ids"),
+        ("update", {"id": "a"}, "no change was given; give one of text, tags, valid_from, valid_to, importance"),
+        ("update", {"id": "a", "text": None}, "no change was given"),
         ("update", {"id": "a", "text": "x" * 200_001}, "text: String should have at most 200000 characters"),
         ("update", {"id": "a", "importance": 2}, "importance: Input should be less than or equal to 1"),
         ("fetch", {"id": "absent\x1b[2J"}, "there is no memory"),

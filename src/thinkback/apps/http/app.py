@@ -8,40 +8,39 @@ from pathlib import Path
 
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
-from starlette.requests import Request
-from starlette.responses import Response
 
-from thinkback.apps.http.api import Api, Site
-from thinkback.apps.http.errors import Refused
-from thinkback.apps.http.guard import Doorkeeper, Doors, Hosts
-from thinkback.apps.http.mcp import HttpDoor, McpEndpoint
+from thinkback.apps.http.api import Api
+from thinkback.apps.http.endpoints import Site
+from thinkback.apps.http.errors import HttpError, answer_crash, answer_engine_error, answer_http_error
+from thinkback.apps.http.guard import Access, AccessMiddleware, AllowedHosts, RateLimiter
+from thinkback.apps.http.login import Sessions
+from thinkback.apps.http.mcp import HttpAccess, McpEndpoint
 from thinkback.apps.http.metrics import Metrics
-from thinkback.apps.http.rate_limit import Rates
 from thinkback.apps.http.route import Route
 from thinkback.apps.http.routes import ROUTES
-from thinkback.apps.http.sessions import Logins
 from thinkback.apps.http.spaces import Spaces
 from thinkback.apps.http.tokens import Tokens
 from thinkback.apps.http.workers import Workers
 from thinkback.clock import Clock, system_clock
+from thinkback.errors import ThinkbackError
 from thinkback.opening import Opener
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """How much the server takes on."""
+    """Bounds on the load; rates are for each token."""
 
     per_second: float = 300.0
     burst: float = 600.0
     threads: int = 4
-    most_waiting: int = 1000
+    max_queued: int = 1000
     search_seconds: float = 10.0
     open_spaces: int = 64
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Served:
-    """What is served, to whom: a folder of spaces, the file of the default one, tokens, names of the host."""
+    """What is served and to whom: a folder of spaces, the file of the default space, tokens, host names."""
 
     folder: Path
     opener: Opener
@@ -59,33 +58,32 @@ class Served:
 
 @dataclass(frozen=True, slots=True)
 class Server:
-    """The app, and what its owner may want to hold."""
+    """The app, and the parts its owner needs."""
 
     app: Starlette
-    logins: Logins
+    sessions: Sessions
     spaces: Spaces
     tokens: Tokens
 
 
 def build(served: Served) -> Server:
-    """Puts the parts together; nothing is opened before it is asked for."""
+    """Put the parts together; files are opened on first use."""
     limits, metrics = served.limits, Metrics()
     served.opener.watch(metrics)
     spaces = Spaces(
         served.folder,
         lambda path: served.opener(path, read_only=served.read_only),
         default_file=served.default_file,
-        keep=limits.open_spaces,
+        max_open=limits.open_spaces,
     )
-    workers, health = Workers(limits.threads, limits.most_waiting), Workers(1, limits.most_waiting)
-    logins = Logins(served.tokens, served.clock)
-    mcp = McpEndpoint(HttpDoor(spaces, workers, limits.search_seconds, served.mcp_scopes))
-    site = Site(spaces, workers, health, logins, metrics, mcp, limits.search_seconds, served.routes)
-    doors = Doors(
-        hosts=Hosts.of(served.host_names, served.origins),
+    workers, health = Workers(limits.threads, limits.max_queued), Workers(1, limits.max_queued)
+    sessions = Sessions(served.tokens, served.clock)
+    mcp = McpEndpoint(HttpAccess(spaces, workers, limits.search_seconds, served.mcp_scopes))
+    access = Access(
+        hosts=AllowedHosts.of(served.host_names, served.origins),
         tokens=served.tokens,
-        logins=logins,
-        rates=Rates(limits.per_second, limits.burst, served.seconds),
+        sessions=sessions,
+        rates=RateLimiter(limits.per_second, limits.burst, served.seconds),
         metrics=metrics,
     )
 
@@ -98,14 +96,14 @@ def build(served: Served) -> Server:
         spaces.close()
 
     app = Starlette(
-        middleware=[Middleware(Doorkeeper, doors=doors)],
-        exception_handlers={Exception: _crashed},
+        middleware=[Middleware(AccessMiddleware, access=access)],
+        exception_handlers={
+            HttpError: answer_http_error,
+            ThinkbackError: answer_engine_error,
+            Exception: answer_crash,
+        },
         lifespan=lifespan,
     )
-    app.router.default = Api(site)  # it has a table of its own: paths are taken apart before they are decoded
-    return Server(app, logins, spaces, served.tokens)
-
-
-async def _crashed(request: Request, error: Exception) -> Response:
-    """A fault of ours; what it was goes to the log, not to the client."""
-    return Refused(500, "internal", "the server failed; its log says how").response()
+    site = Site(spaces, workers, health, sessions, metrics, mcp, limits.search_seconds, served.routes)
+    app.router.default = Api(site)  # it has its own table of routes: paths are split before they are decoded
+    return Server(app, sessions, spaces, served.tokens)

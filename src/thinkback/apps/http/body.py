@@ -1,4 +1,4 @@
-"""Reading what a client sends, never more and never longer than allowed."""
+"""Reading request bodies, within limits of size and time."""
 
 import asyncio
 import tempfile
@@ -7,8 +7,8 @@ from typing import IO, Any
 
 from starlette.requests import ClientDisconnect, Request
 
-from thinkback.apps.http.errors import Refused
-from thinkback.apps.http.strict_json import strict_json
+from thinkback.apps.http.errors import HttpError
+from thinkback.apps.validation import strict_json
 
 JSON_LIMIT = 1_000_000
 IMPORT_LIMIT = 100_000_000
@@ -26,16 +26,16 @@ async def read_json(request: Request) -> dict[str, Any]:
     try:
         data = strict_json(raw.decode("utf-8"))
     except ValueError as error:
-        raise Refused(422, "invalid", f"the body is not JSON: {str(error)[:200]}") from None
+        raise HttpError(422, "invalid_input", f"the body is not JSON: {str(error)[:200]}") from None
     if not isinstance(data, dict):
-        raise Refused(422, "invalid", "the body must be a JSON object")
+        raise HttpError(422, "invalid_input", "the body must be a JSON object")
     return data
 
 
 async def spool(request: Request, content_type: str) -> IO[bytes]:
-    """A large body, in a temporary file that vanishes when it is closed; nothing is acted on before all of it is here."""
+    """A large body in a temporary file, complete before anything is done with it; closing the file removes it."""
     _check_type(request, content_type)
-    file = tempfile.SpooledTemporaryFile(max_size=_IN_MEMORY)  # noqa: SIM115 - handed on to the caller
+    file = tempfile.SpooledTemporaryFile(max_size=_IN_MEMORY)  # noqa: SIM115 - the caller closes it
     try:
         async for chunk in _chunks(request, IMPORT_LIMIT, IMPORT_SECONDS):
             file.write(chunk)
@@ -50,29 +50,27 @@ async def _chunks(request: Request, limit: int, seconds: float) -> AsyncIterator
     declared = request.headers.get("content-length", "0")
     if declared.isdigit() and int(declared[:20]) > limit:
         raise _too_large(limit)
-    read = 0
+    size = 0
     try:
         async with asyncio.timeout(seconds):
             async for chunk in request.stream():
-                read += len(chunk)
-                if read > limit:
+                size += len(chunk)
+                if size > limit:
                     raise _too_large(limit)
                 yield chunk
     except TimeoutError:
-        raise Refused(
-            408, "slow", f"the body did not arrive within {seconds:g} seconds", {"Connection": "close"}
-        ) from None
+        message = f"the body did not arrive within {seconds:g} seconds"
+        raise HttpError(408, "slow", message, {"Connection": "close"}) from None
     except ClientDisconnect:
-        raise Refused(400, "gone", "the client went away") from None
+        raise HttpError(400, "gone", "the client disconnected") from None
 
 
-def _too_large(limit: int) -> Refused:
-    return Refused(
-        413, "too_large", f"the body is larger than {limit} bytes; import takes {IMPORT_LIMIT}", {"Connection": "close"}
-    )
+def _too_large(limit: int) -> HttpError:
+    message = f"the body is larger than {limit} bytes; an import may have {IMPORT_LIMIT}"
+    return HttpError(413, "too_large", message, {"Connection": "close"})
 
 
 def _check_type(request: Request, wanted: str) -> None:
     given = request.headers.get("content-type", "").split(";")[0].strip().lower()
     if given != wanted:
-        raise Refused(415, "content_type", f"send the body as {wanted}; it came as {given[:80] or 'nothing'}")
+        raise HttpError(415, "content_type", f"send the body as {wanted}, not as {given[:80] or 'nothing'}")

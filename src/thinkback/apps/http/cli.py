@@ -1,4 +1,4 @@
-"""`thinkback serve` and `thinkback token`: the HTTP server, and who may use it."""
+"""`thinkback serve` and `thinkback token`: the HTTP server, and the tokens of its users."""
 
 import ipaddress
 import json
@@ -22,17 +22,15 @@ PORT = 7077
 
 
 @dataclass(frozen=True, slots=True)
-class Listening:
-    """Where the server listens and for whom."""
+class AddressOptions:
+    """Where the server listens."""
 
-    host: Annotated[str, typer.Option(help="The address to listen on; other than loopback needs a token first.")] = (
-        "127.0.0.1"
-    )
-    port: Annotated[int, typer.Option(min=0, max=65535, help="The port to listen on; 0 for any free one.")] = PORT
-    host_name: Annotated[list[str] | None, typer.Option(help="A further Host to answer for; may be repeated.")] = None
-    origin: Annotated[list[str] | None, typer.Option(help="A further Origin that may call; may be repeated.")] = None
-    tls_cert: Annotated[Path | None, typer.Option(help="A certificate, to serve HTTPS.")] = None
-    tls_key: Annotated[Path | None, typer.Option(help="The certificate's key.")] = None
+    host: Annotated[str, typer.Option(help="Address to listen on; any but loopback needs a token first.")] = "127.0.0.1"
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Port to listen on; 0 for any free one.")] = PORT
+    host_name: Annotated[list[str] | None, typer.Option(help="Another Host to answer for; may be repeated.")] = None
+    origin: Annotated[list[str] | None, typer.Option(help="Another Origin that may call; may be repeated.")] = None
+    tls_cert: Annotated[Path | None, typer.Option(help="Certificate (PEM), to serve HTTPS.")] = None
+    tls_key: Annotated[Path | None, typer.Option(help="Key of the certificate (PEM).")] = None
 
     @property
     def is_loopback(self) -> bool:
@@ -53,62 +51,64 @@ class Listening:
 
 
 @dataclass(frozen=True, slots=True)
-class Keeping:
+class FileOptions:
     """Where memories and tokens are kept."""
 
     store: Annotated[
         Path | None,
         typer.Option(
-            metavar="FILE", help="The space `default`. Default: THINKBACK_STORE, else a file in your data folder."
+            metavar="FILE", help="File of the space `default`. Default: THINKBACK_STORE, else in your data folder."
         ),
     ] = None
     spaces: Annotated[
         Path | None,
-        typer.Option(metavar="FOLDER", help="Where further spaces are. Default: `spaces` beside the store."),
+        typer.Option(metavar="FOLDER", help="Folder of the other spaces. Default: `spaces` beside the store."),
     ] = None
     tokens: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="The file of tokens. Default: tokens.toml beside the store.")
+        Path | None, typer.Option(metavar="FILE", help="Token file. Default: tokens.toml beside the store.")
     ] = None
-    embedder: Annotated[str | None, typer.Option(help="The embedder, or none for keywords alone.")] = None
+    embedder: Annotated[str | None, typer.Option(help="Embedder, or none for keywords only.")] = None
 
 
 @dataclass(frozen=True, slots=True)
-class Bounds:
-    """How much is taken on, and who is told."""
+class LimitOptions:
+    """Bounds on the load, and telemetry."""
 
-    rate: Annotated[float, typer.Option(min=0, help="Requests a second for each token; 0 for no limit.")] = 300.0
+    rate: Annotated[float, typer.Option(min=0, help="Requests per second and token; 0 for no limit.")] = 300.0
     deadline: Annotated[float, typer.Option(min=0.1, help="Seconds a search may take.")] = 10.0
-    threads: Annotated[int, typer.Option(min=0, help="Threads that search and write; 0 for two a core.")] = 0
-    otel: Annotated[bool, typer.Option("--otel", help="Send OpenTelemetry spans, as the OTEL_ variables say.")] = False
+    threads: Annotated[int, typer.Option(min=0, help="Worker threads; 0 for two per core.")] = 0
+    otel: Annotated[bool, typer.Option("--otel", help="Send OpenTelemetry spans; the OTEL_ variables say where.")] = (
+        False
+    )
 
 
-def _serve(listening: Listening, keeping: Keeping, bounds: Bounds) -> None:
-    """Serve memories over HTTP, MCP at /mcp and a page to look into them at /: `thinkback serve --port 7077`."""
-    settings = load(store=keeping.store, embedder=keeping.embedder)
-    server = prepare(settings, listening, keeping, bounds)
-    _run(server, listening, settings, f"/?login={_first_code(server)}")
+def _serve(address: AddressOptions, files: FileOptions, limits: LimitOptions) -> None:
+    """Serve memories over HTTP, with MCP at /mcp and the inspector at /: `thinkback serve --port 7077`."""
+    settings = load(store=files.store, embedder=files.embedder)
+    server = prepare(settings, address, files, limits)
+    _run(server, address, settings, f"/?login={_login_code(server)}")
 
 
 serve = flattened(_serve)
 
 
 def serve_mcp(settings: Settings, port: int, read_only: bool) -> None:
-    """Only /mcp and the health of the server, on loopback."""
-    listening = Listening(port=port)
-    server = prepare(settings, listening, Keeping(store=settings.store), Bounds(), mcp_only=True, read_only=read_only)
-    _run(server, listening, settings, "/mcp")
+    """Serve only /mcp and the health routes, on loopback."""
+    address = AddressOptions(port=port)
+    server = prepare(settings, address, FileOptions(), LimitOptions(), mcp_only=True, read_only=read_only)
+    _run(server, address, settings, "/mcp")
 
 
 def prepare(
     settings: Settings,
-    listening: Listening,
-    keeping: Keeping,
-    bounds: Bounds,
+    address: AddressOptions,
+    files: FileOptions,
+    limits: LimitOptions,
     *,
     mcp_only: bool = False,
     read_only: bool = False,
 ) -> "Server":
-    """The server, ready to run; a token is made if there is none."""
+    """The server, ready to run; a first token is made if there is none."""
     try:
         from thinkback.apps.http.app import Limits, Served, build
         from thinkback.apps.http.routes import ROUTES
@@ -117,25 +117,25 @@ def prepare(
         if error.name and error.name.startswith("thinkback"):
             raise
         raise MissingExtra.of("The HTTP server", "serve") from None
-    if bool(listening.tls_cert) != bool(listening.tls_key):
-        raise InvalidInput("--tls-cert and --tls-key go together; give both or neither")
+    if bool(address.tls_cert) != bool(address.tls_key):
+        raise InvalidInput("--tls-cert and --tls-key must be given together", code="tls_files")
     opener = Opener(settings)
-    if bounds.otel:
+    if limits.otel:
         from thinkback.apps.http.spans import exporting
 
         opener.watch(exporting())
     served = Served(
-        folder=keeping.spaces or settings.store_path.parent / "spaces",
+        folder=files.spaces or settings.store_path.parent / "spaces",
         opener=opener,
-        tokens=_tokens_for(listening, keeping.tokens, settings),
+        tokens=_tokens_for(address, files.tokens, settings),
         default_file=settings.store_path,
-        host_names=(*(listening.host_name or ()), listening.host),
-        origins=tuple(listening.origin or ()),
+        host_names=(*(address.host_name or ()), address.host),
+        origins=tuple(address.origin or ()),
         limits=Limits(
-            per_second=bounds.rate,
-            burst=2 * bounds.rate,
-            threads=bounds.threads or 2 * (os.cpu_count() or 2),
-            search_seconds=bounds.deadline,
+            per_second=limits.rate,
+            burst=2 * limits.rate,
+            threads=limits.threads or 2 * (os.cpu_count() or 2),
+            search_seconds=limits.deadline,
         ),
         routes=tuple(route for route in ROUTES if route.path.startswith("/health")) if mcp_only else ROUTES,
         mcp_scopes=frozenset({"read"}) if read_only else None,
@@ -144,52 +144,53 @@ def prepare(
     return build(served)
 
 
-def _tokens_file(given: Path | None, settings: Settings) -> "Tokens":
+def _token_file(path: Path | None, settings: Settings) -> "Tokens":
     from thinkback.apps.http.tokens import Tokens
 
-    return Tokens(given or settings.store_path.parent / "tokens.toml")
+    return Tokens(path or settings.store_path.parent / "tokens.toml")
 
 
-def _tokens_for(listening: Listening, given: Path | None, settings: Settings) -> "Tokens":
-    tokens = _tokens_file(given, settings)
+def _tokens_for(address: AddressOptions, path: Path | None, settings: Settings) -> "Tokens":
+    tokens = _token_file(path, settings)
     if tokens.exists():
         return tokens
-    if not listening.is_loopback:
+    if not address.is_loopback:
         raise InvalidInput(
-            f"{listening.host} can be reached by others, and there is no token in {tokens.path}; "
-            "make one first: thinkback token new NAME"
+            f"{address.host} can be reached from other machines, and there is no token in {tokens.path}; "
+            "make one first: thinkback token new NAME",
+            code="no_tokens",
         )
     tokens.make_first()
     typer.echo(f"made a token; it is in {tokens.first_file}", err=True)
     return tokens
 
 
-def _first_code(server: "Server") -> str:
-    """A login for the person who started the server, as the most powerful token."""
+def _login_code(server: "Server") -> str:
+    """A login for whoever started the server, with the most powerful token."""
     grants = server.tokens.all()
     if not grants:
-        raise InvalidInput(f"there is no token in {server.tokens.path}; make one: thinkback token new NAME")
-    return server.logins.code(max(grants, key=lambda grant: (len(grant.scopes), grant.reaches("default"))))
+        raise InvalidInput(
+            f"there is no token in {server.tokens.path}; make one: thinkback token new NAME", code="no_tokens"
+        )
+    return server.sessions.code(max(grants, key=lambda grant: (len(grant.scopes), grant.reaches("default"))))
 
 
-def _run(server: "Server", listening: Listening, settings: Settings, page: str) -> None:
+def _run(server: "Server", options: AddressOptions, settings: Settings, page: str) -> None:
     from thinkback.apps.http.server import Address, listen, loaded, run
 
     _log(settings.log_level.upper())
-    address = Address(listening.host, listening.port, listening.tls_cert, listening.tls_key)
-    prepared = loaded(server.app, address, settings.log_level)
+    address = Address(options.host, options.port, options.tls_cert, options.tls_key)
+    config = loaded(server.app, address, settings.log_level)
     with listen(address) as listener:
-        url = replace(listening, port=listener.getsockname()[1]).url
+        url = replace(options, port=listener.getsockname()[1]).url
         typer.echo(f"serving on {url}; open {url}{page}", err=True)
-        if not listening.is_loopback and not listening.tls_cert:
-            typer.echo(
-                "warning: tokens travel unencrypted; put TLS in front or give --tls-cert and --tls-key", err=True
-            )
-        run(prepared, listener)
+        if not options.is_loopback and not options.tls_cert:
+            typer.echo("warning: tokens travel unencrypted; use --tls-cert and --tls-key, or a TLS proxy", err=True)
+        run(config, listener)
 
 
 def _log(level: str) -> None:
-    """Our own messages from `level` on, with their time; the handler is the one the command line has set up already."""
+    """Log our own messages from `level` on, with times, by the handler that the command line has set up."""
     logging.basicConfig()
     logging.getLogger("thinkback").setLevel(level)
     for handler in logging.getLogger().handlers:
@@ -202,21 +203,21 @@ token_app = typer.Typer(help="Make, list and revoke the tokens of the HTTP serve
 
 
 @dataclass(frozen=True, slots=True)
-class Where:
-    """Which file of tokens."""
+class TokenFileOptions:
+    """Which token file."""
 
-    store: Annotated[Path | None, typer.Option(metavar="FILE", help="The store the tokens lie beside.")] = None
-    tokens: Annotated[Path | None, typer.Option(metavar="FILE", help="The file of tokens.")] = None
+    store: Annotated[Path | None, typer.Option(metavar="FILE", help="The store beside the token file.")] = None
+    tokens: Annotated[Path | None, typer.Option(metavar="FILE", help="The token file.")] = None
     json: Annotated[bool, typer.Option("--json", help="Print JSON: one object, or one object a line.")] = False
 
     def file(self) -> "Tokens":
-        return _tokens_file(self.tokens, load(store=self.store))
+        return _token_file(self.tokens, load(store=self.store))
 
 
 @command(token_app, "new", example="thinkback token new alice --space alice --scope read --scope write")
 def new(
-    name: Annotated[str, typer.Argument(help="What to call it.")],
-    where: Where,
+    name: Annotated[str, typer.Argument(help="Name of the token.")],
+    where: TokenFileOptions,
     scope: Annotated[list[str] | None, typer.Option(help="read, write, delete or admin; may be repeated.")] = None,
     space: Annotated[list[str] | None, typer.Option(help="A space it reaches, * for all; may be repeated.")] = None,
 ) -> None:
@@ -226,17 +227,16 @@ def new(
 
 
 @command(token_app, "list", example="thinkback token list")
-def list_tokens(where: Where) -> None:
+def list_tokens(where: TokenFileOptions) -> None:
     """List tokens by name, with their scopes and spaces."""
     for grant in where.file().all():
         row = {"name": grant.name, "scopes": sorted(grant.scopes), "spaces": sorted(grant.spaces)}
-        typer.echo(
-            json.dumps(row) if where.json else f"{grant.name}: {', '.join(row['scopes'])} in {', '.join(row['spaces'])}"
-        )
+        line = f"{grant.name}: {', '.join(row['scopes'])} in {', '.join(row['spaces'])}"
+        typer.echo(json.dumps(row) if where.json else line)
 
 
 @command(token_app, "revoke", example="thinkback token revoke alice")
-def revoke(name: Annotated[str, typer.Argument(help="The token's name.")], where: Where) -> None:
-    """End a token; a running server notices at once."""
+def revoke(name: Annotated[str, typer.Argument(help="Name of the token.")], where: TokenFileOptions) -> None:
+    """Revoke a token; a running server notices at once."""
     where.file().revoke(name)
     typer.echo(json.dumps({"revoked": name}) if where.json else f"revoked {name}")

@@ -1,10 +1,11 @@
-"""The doorkeeper: nothing behind it is reached without an allowed Host and Origin, a token, a space it reaches, and a turn."""
+"""Access control: every request needs an allowed Host and Origin, a token, a space the token reaches, and a free rate slot."""
 
 import asyncio
 import logging
 import math
 import time
-from collections.abc import Iterable
+from collections import OrderedDict
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
@@ -13,11 +14,9 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from thinkback.apps.http.errors import Refused, refusal
-from thinkback.apps.http.login_page import Entrance, cookie_name
+from thinkback.apps.http.errors import HttpError, http_error
+from thinkback.apps.http.login import Login, Sessions, cookie_name
 from thinkback.apps.http.metrics import Metrics
-from thinkback.apps.http.rate_limit import Rates
-from thinkback.apps.http.sessions import Logins
 from thinkback.apps.http.tokens import Grant, Tokens, check_space
 from thinkback.apps.http.workers import stopping
 from thinkback.errors import InvalidInput, ThinkbackError
@@ -27,6 +26,7 @@ log = logging.getLogger("thinkback.http")
 LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 LIVE = "/health/live"
 SEND_SECONDS = 60.0
+MAX_BUCKETS = 10_000
 _SAFE = ("GET", "HEAD", "OPTIONS")
 _HEADERS = {
     "Cache-Control": "no-store",
@@ -39,52 +39,75 @@ _HEADERS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Hosts:
-    """The names this server answers for, whatever the port, and foreign origins that may call it."""
+class AllowedHosts:
+    """The host names of this server, on any port, and the foreign origins that may call it."""
 
     names: frozenset[str]
     origins: frozenset[str] = frozenset()
 
     @classmethod
-    def of(cls, names: Iterable[str] = (), origins: Iterable[str] = ()) -> "Hosts":
-        """Loopback names and the ones given."""
-        return cls(
-            frozenset(name.lower() for name in (*LOOPBACK, *names)), frozenset(origin.lower() for origin in origins)
-        )
+    def of(cls, names: Iterable[str] = (), origins: Iterable[str] = ()) -> "AllowedHosts":
+        """Loopback names and the given ones."""
+        return cls(frozenset(map(str.lower, (*LOOPBACK, *names))), frozenset(map(str.lower, origins)))
 
-    def knows(self, host: str) -> bool:
-        """Whether a Host header names this server; DNS rebinding fails here."""
+    def allow_host(self, host: str) -> bool:
+        """Whether a Host header names this server; this defeats DNS rebinding."""
         name, colon, port = host.lower().rpartition(":")
         if not colon or "]" in port:
             name, port = host.lower(), ""
         return name in self.names and (not port or (port.isdigit() and int(port[:6]) < 65536))
 
-    def welcomes(self, origin: str, host: str) -> bool:
-        """Whether a page may call: it comes from this server itself, or is listed."""
+    def allow_origin(self, origin: str, host: str) -> bool:
+        """Whether a page may call: it comes from this server, or its origin is listed."""
         if origin.lower() in self.origins:
             return True
         parts = urlsplit(origin)
         return parts.scheme in ("http", "https") and parts.netloc.lower() == host.lower() and not parts.path
 
 
-@dataclass(frozen=True, slots=True)
-class Doors:
-    """What the doorkeeper asks."""
+class RateLimiter:
+    """A token bucket for each name: `per_second` requests on average, `burst` at once; a rate of 0 sets no limit."""
 
-    hosts: Hosts
+    def __init__(self, per_second: float, burst: float, clock: Callable[[], float]) -> None:
+        self._per_second = per_second
+        self._burst = max(burst, 1.0)
+        self._clock = clock
+        self._buckets: OrderedDict[str, tuple[float, float]] = (
+            OrderedDict()
+        )  # requests left, and when they were counted
+
+    def wait(self, name: str) -> float:
+        """Take one request from a bucket; returns 0, or the seconds until there is one."""
+        if self._per_second <= 0:
+            return 0.0
+        now = self._clock()
+        left, counted = self._buckets.pop(name, (self._burst, now))
+        left = min(self._burst, left + (now - counted) * self._per_second)
+        allowed = left >= 1.0
+        self._buckets[name] = (left - 1.0 if allowed else left, now)
+        if len(self._buckets) > MAX_BUCKETS:
+            self._buckets.popitem(last=False)
+        return 0.0 if allowed else (1.0 - left) / self._per_second
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """What requests are checked against."""
+
+    hosts: AllowedHosts
     tokens: Tokens
-    logins: Logins
-    rates: Rates
+    sessions: Sessions
+    rates: RateLimiter
     metrics: Metrics
 
 
-class Doorkeeper:
-    """The outermost layer of the app."""
+class AccessMiddleware:
+    """The outermost layer: lets requests in, sets security headers, counts and logs."""
 
-    def __init__(self, app: ASGIApp, doors: Doors) -> None:
+    def __init__(self, app: ASGIApp, access: Access) -> None:
         self._app = app
-        self._doors = doors
-        self._entrance = Entrance(doors.tokens, doors.logins)
+        self._access = access
+        self._login = Login(access.tokens, access.sessions)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -93,99 +116,93 @@ class Doorkeeper:
         started = time.perf_counter()
         status = 0
 
-        async def watched(message: Message) -> None:
+        async def send_hardened(message: Message) -> None:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
-                _harden(message)
+                headers = MutableHeaders(scope=message)
+                for name, value in _HEADERS.items():
+                    headers.setdefault(name, value)
             async with asyncio.timeout(SEND_SECONDS):
                 await send(message)
 
         scope.setdefault("state", {})
         try:
-            refused = await self._admit(Request(scope, receive))
-            await (self._app if refused is None else refused)(scope, receive, watched)
-        except asyncio.CancelledError:  # the server is going down, or the client is gone: nothing of ours has failed
+            refused = await self._check(Request(scope, receive))
+            await (refused or self._app)(scope, receive, send_hardened)
+        except asyncio.CancelledError:  # the server stops or the client is gone: no fault of the request's
             if not status:
-                await stopping().response()(scope, receive, watched)
+                await stopping().response()(scope, receive, send_hardened)
         finally:
             self._record(scope, status or 500, time.perf_counter() - started)
 
-    async def _admit(self, request: Request) -> Response | None:
-        """Lets a request through, leaving who it is from and which space it is about; or says why not."""
+    async def _check(self, request: Request) -> Response | None:
+        """Let a request in, leaving its grant and its space in its state; otherwise the answer to send instead."""
         try:
             self._check_host(request)
             if request.scope["path"] == LIVE:
                 return None
             grant = self._grant(request)
-            if welcome := self._entrance.by_link(request, grant is not None):
-                return welcome
+            if by_link := self._login.by_link(request, grant is not None):
+                return by_link
             if grant is None:
-                return await self._entrance.answer(request) or _unauthorized()
+                return await self._login.answer(request) or _unauthorized()
             self._check_rate(grant)
             request.state.grant = grant
             request.state.space = _space(request, grant)
-        except Refused as refused:
-            return refused.response()
-        except ThinkbackError as error:  # the file of tokens is gone, open to others, or no longer TOML
+        except HttpError as error:
+            return error.response()
+        except ThinkbackError as error:  # the file of tokens is gone, readable by others, or no longer TOML
             log.error("the tokens cannot be read: %s", error)
-            return Refused(503, "tokens", "the server cannot read its tokens; its log says why").response()
+            return HttpError(503, "tokens", "the server cannot read its tokens; see its log").response()
         return None
 
     def _check_host(self, request: Request) -> None:
         host, origin = request.headers.get("host", ""), request.headers.get("origin")
-        if not self._doors.hosts.knows(host):
-            raise Refused(421, "host", "this server does not answer for that Host; name it with --host-name")
-        if origin is not None and not self._doors.hosts.welcomes(origin, host):
-            raise Refused(403, "origin", "pages of that origin may not call this server; name it with --origin")
+        if not self._access.hosts.allow_host(host):
+            raise HttpError(421, "host", "this server does not answer for that Host; allow it with --host-name")
+        if origin is not None and not self._access.hosts.allow_origin(origin, host):
+            raise HttpError(403, "origin", "pages of that origin may not call this server; allow them with --origin")
 
     def _grant(self, request: Request) -> Grant | None:
-        given = request.headers.get("authorization")
-        if given is not None:
-            scheme, _, secret = given.partition(" ")
-            return self._doors.tokens.grant(secret.strip()) if scheme.lower() == "bearer" else None
+        header = request.headers.get("authorization")
+        if header is not None:
+            scheme, _, secret = header.partition(" ")
+            return self._access.tokens.grant(secret.strip()) if scheme.lower() == "bearer" else None
         session = request.cookies.get(cookie_name(request))
         if session is None:
             return None
         if request.method not in _SAFE and not request.headers.get("origin"):
-            raise Refused(403, "origin", "a browser session may only change things from its own page")
-        return self._doors.logins.grant(session)
+            raise HttpError(403, "origin", "a browser session may change things only from its own page")
+        return self._access.sessions.grant(session)
 
     def _check_rate(self, grant: Grant) -> None:
-        seconds = self._doors.rates.wait(grant.name)
+        seconds = self._access.rates.wait(grant.name)
         if seconds > 0:
             after = str(max(1, math.ceil(seconds)))
-            raise Refused(429, "rate", f"too many requests; come back in {after} s", {"Retry-After": after})
+            raise HttpError(429, "rate", f"too many requests; retry in {after} s", {"Retry-After": after})
 
     def _record(self, scope: Scope, status: int, seconds: float) -> None:
-        route = scope["state"].get("route", "none")
+        method, route = scope["method"], scope["state"].get("route", "none")
         grant = scope["state"].get("grant")
-        self._doors.metrics.answered(route, scope["method"], status, seconds)
-        log.info(
-            "%s %s %d %.1f ms token=%s", scope["method"], route, status, seconds * 1000, grant.name if grant else "-"
-        )
+        self._access.metrics.answered(route, method, status, seconds)
+        log.info("%s %s %d %.1f ms token=%s", method, route, status, seconds * 1000, grant.name if grant else "-")
 
 
 def _space(request: Request, grant: Grant) -> str | None:
-    """The space a request is about; one the token does not reach is refused whether it exists or not."""
-    asked = request.query_params.getlist("space")
-    if not asked:
-        return grant.usual_space
+    """The space of a request; one the token does not reach is refused whether it exists or not."""
+    named = request.query_params.getlist("space")
+    if not named:
+        return grant.default_space
     try:
-        name = check_space(asked[-1])
+        name = check_space(named[-1])
     except InvalidInput as error:
-        raise refusal(error) from None
+        raise http_error(error) from None
     if not grant.reaches(name):
-        raise Refused(403, "space", f"this token does not reach the space {name!r}")
+        raise HttpError(403, "space", f"this token does not reach the space {name!r}")
     return name
 
 
 def _unauthorized() -> Response:
-    message = "show a token: Authorization: Bearer TOKEN"
-    return Refused(401, "token", message, {"WWW-Authenticate": "Bearer"}).response()
-
-
-def _harden(message: Message) -> None:
-    headers = MutableHeaders(scope=message)
-    for name, value in _HEADERS.items():
-        headers.setdefault(name, value)
+    message = "a token is needed: Authorization: Bearer TOKEN"
+    return HttpError(401, "token", message, {"WWW-Authenticate": "Bearer"}).response()

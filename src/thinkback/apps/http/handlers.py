@@ -1,4 +1,7 @@
-"""The verbs: each takes a memory and what was asked, and answers in the shapes of the wire. They decide nothing."""
+"""The routes that work on a memory: each takes the memory and the checked parameters, and returns a shape of the wire.
+
+A handler's docstring is its summary in the OpenAPI document; its annotations are the request and the response there.
+"""
 
 from typing import Any
 
@@ -6,210 +9,253 @@ import numpy as np
 
 from thinkback.apps import wire, wire_upkeep
 from thinkback.apps.http import requests, responses
-from thinkback.apps.http.errors import said
+from thinkback.apps.http.errors import WORDS
 from thinkback.memory import Memory
 from thinkback.model import REFLECTION, Edge, Record
 from thinkback.reflections import members
 from thinkback.search.recipes.named import RECIPES, named
 from thinkback.search.trace import Recall
 
-
-def recall(memory: Memory, question: requests.Recall) -> wire.TracedRecallShape:
-    return wire.traced_recall(_searched(memory, question), with_trace=question.trace)
+# -- reading
 
 
-def why_not(memory: Memory, question: requests.WhyNot) -> wire.WhyNotShape:
-    return wire.why_not(_searched(memory, question).why_not(question.id))
+def recall(memory: Memory, asked: requests.Recall) -> wire.TracedRecallShape:
+    """Search; every hit says what each leg and signal added to its score."""
+    return _recall(_searched(memory, asked), asked.trace)
 
 
-def search_keywords(memory: Memory, question: requests.Keywords) -> wire.TracedRecallShape:
-    found = memory.search_keywords(question.query, limit=question.limit, **question.given("query", "limit", "trace"))
-    return wire.traced_recall(found, with_trace=question.trace)
+def why_not(memory: Memory, asked: requests.WhyNot) -> wire.WhyNotShape:
+    """Explain why a memory is not among the hits of a search."""
+    return wire.why_not(_searched(memory, asked).why_not(asked.id))
 
 
-def list_memories(memory: Memory, question: requests.List) -> responses.PageShape:
-    records = memory.list(**{"limit": question.limit, **question.given()})
-    return {"memories": [wire.memory(record) for record in records], "next": _next(records, question.limit)}
+def search_keywords(memory: Memory, asked: requests.Keywords) -> wire.TracedRecallShape:
+    """Search by keywords only: "phrases", AND, OR, NOT, prefix*."""
+    return _recall(
+        memory.search_keywords(asked.query, limit=asked.limit, **asked.given("query", "limit", "trace")), asked.trace
+    )
 
 
-def count(memory: Memory, question: requests.Where) -> responses.CountShape:
-    return {"count": memory.count(**question.given())}
+def list_memories(memory: Memory, asked: requests.List) -> responses.PageShape:
+    """List memories, newest first."""
+    records = memory.list(**{"limit": asked.limit, **asked.given()})
+    return {"memories": [wire.memory(record) for record in records], "next": _next(records, asked.limit)}
 
 
-def get_memory(memory: Memory, question: requests.One) -> wire.MemoryShape:
-    return wire.memory(memory.get(question.id, question.known_at))
+def count(memory: Memory, asked: requests.Where) -> responses.CountShape:
+    """Count the memories that pass a filter."""
+    return {"count": memory.count(**asked.given())}
 
 
-def history(memory: Memory, question: requests.History) -> responses.HistoryShape:
-    return {"versions": [wire.memory(record) for record in memory.history(question.id)]}
+def get_memory(memory: Memory, asked: requests.One) -> wire.MemoryShape:
+    """One memory, as it is now or as the store knew it at `known_at`."""
+    return wire.memory(memory.get(asked.id, asked.known_at))
 
 
-def neighbours(memory: Memory, question: requests.Neighbours) -> responses.EdgesShape:
-    return {"edges": [wire.edge(edge) for edge in memory.neighbours(question.id, question.limit)]}
+def history(memory: Memory, asked: requests.Id) -> responses.HistoryShape:
+    """Every version of a memory, oldest first."""
+    return {"versions": [wire.memory(record) for record in memory.history(asked.id)]}
 
 
-def graph(memory: Memory, question: requests.Graph) -> responses.GraphShape:
-    """Breadth first from one memory, every memory's strongest links, to a depth."""
-    reached = {question.id: memory.get(question.id)}
+def neighbours(memory: Memory, asked: requests.Neighbours) -> responses.EdgesShape:
+    """The strongest links of a memory, including its neighbours in the thread."""
+    return {"edges": [wire.edge(edge) for edge in memory.neighbours(asked.id, asked.limit)]}
+
+
+def graph(memory: Memory, asked: requests.Graph) -> responses.GraphShape:
+    """The memories around one, to a depth, and the links between them."""
+    reached = {asked.id: memory.get(asked.id)}
     edges: dict[tuple[str, str, str], Edge] = {}
-    ring, truncated = [question.id], False
-    for _ in range(question.depth):
-        around = memory.links(ring, question.limit_each)
+    ring, truncated = [asked.id], False
+    for _ in range(asked.depth):
+        around = memory.links(ring, asked.limit_each)
         found = [edge for id in ring for edge in around.get(id, ())]
         edges.update({(edge.from_id, edge.to_id, edge.kind): edge for edge in found})
         new = list(dict.fromkeys(end for edge in found for end in (edge.from_id, edge.to_id) if end not in reached))
-        room = question.limit - len(reached)
+        room = asked.limit - len(reached)
         truncated = truncated or len(new) > room
         records = memory.get_many(new[:room])
         ring = [id for id in new[:room] if id in records]
         reached.update({id: records[id] for id in ring})
     shown = [edge for edge in edges.values() if edge.from_id in reached and edge.to_id in reached]
     return {
-        "center": question.id,
+        "center": asked.id,
         "nodes": [wire.memory(record) for record in reached.values()],
         "edges": [wire.edge(edge) for edge in shown],
         "truncated": truncated,
     }
 
 
-def thread(memory: Memory, question: requests.Thread) -> responses.TimelineShape:
-    records = memory.list(limit=question.limit, threads=[question.thread], everything=question.everything)
-    ordered = sorted(
-        records, key=lambda record: (record.position is None, record.position or 0, record.created_at, record.id)
-    )
-    return {"thread": question.thread, "memories": [wire.memory(record) for record in ordered]}
+def thread(memory: Memory, asked: requests.Thread) -> responses.TimelineShape:
+    """The memories of a thread in order."""
+    records = memory.list(limit=asked.limit, threads=[asked.thread], everything=asked.everything)
+    ordered = sorted(records, key=lambda one: (one.position is None, one.position or 0, one.created_at, one.id))
+    return {"thread": asked.thread, "memories": [wire.memory(record) for record in ordered]}
 
 
-def tags(memory: Memory, question: requests.Nothing) -> responses.TagsShape:
+def tags(memory: Memory, asked: requests.Nothing) -> responses.TagsShape:
+    """Every tag with its count, most used first."""
     counted = sorted(memory.tags().items(), key=lambda item: (-item[1], item[0]))
     return {"tags": [{"tag": tag, "count": number} for tag, number in counted]}
 
 
-def reflections(memory: Memory, question: requests.Reflections) -> responses.ReflectionsShape:
-    records = memory.list(limit=question.limit, after=question.after, kinds=[REFLECTION])
+def reflections(memory: Memory, asked: requests.Page) -> responses.ReflectionsShape:
+    """List reflections with the memories they were made from, newest first."""
+    records = memory.list(limit=asked.limit, after=asked.after, kinds=[REFLECTION])
     return {
         "reflections": [{"memory": wire.memory(record), "members": list(members(record))} for record in records],
-        "next": _next(records, question.limit),
+        "next": _next(records, asked.limit),
     }
 
 
-def recipes(memory: Memory, question: requests.Nothing) -> responses.RecipesShape:
-    return {"usual": memory.recipe.name, "recipes": [wire.recipe(recipe) for recipe in RECIPES.values()]}
+def search_reflections(memory: Memory, asked: requests.Themes) -> wire.TracedRecallShape:
+    """Search reflections only, by meaning."""
+    return _recall(memory.search_reflections_only(asked.query, limit=asked.limit, recency=asked.recency), asked.trace)
 
 
-def remember(memory: Memory, question: requests.Fields) -> wire.MemoryShape:
-    return wire.memory(memory.remember_many([_fields(question)])[0])
-
-
-def remember_many(memory: Memory, question: requests.Batch) -> responses.MemoriesShape:
-    return {"memories": [wire.memory(record) for record in memory.remember_many(map(_fields, question.memories))]}
-
-
-def update(memory: Memory, question: requests.Changes) -> wire.MemoryShape:
-    return wire.memory(memory.update(question.id, **question.given("id")))
-
-
-def forget_memory(memory: Memory, question: requests.History) -> wire_upkeep.ForgottenShape:
-    memory.get(question.id)
-    return _forgotten(memory, [question.id])
-
-
-def forget(memory: Memory, question: requests.Ids) -> wire_upkeep.ForgottenShape:
-    return _forgotten(memory, question.ids)
-
-
-def link(memory: Memory, question: requests.Link) -> wire.EdgeShape:
-    return wire.edge(memory.link(**question.given()))
-
-
-def unlink(memory: Memory, question: requests.Unlink) -> responses.RemovedShape:
-    return {"removed": memory.unlink(question.from_id, question.to_id, question.kind)}
-
-
-def judge(memory: Memory, question: requests.Judgement) -> wire.JudgementShape:
-    return wire.judgement(memory.judge(question.query, question.id, question.grade))
-
-
-def judgements(memory: Memory, question: requests.Nothing) -> responses.JudgementsShape:
+def judgements(memory: Memory, asked: requests.Nothing) -> responses.JudgementsShape:
+    """Every judgement."""
     return {"judgements": [wire.judgement(judged) for judged in memory.judgements()]}
 
 
-def embed_missing(memory: Memory, question: requests.Nothing) -> responses.EmbeddedShape:
-    return {"embedded": memory.embed_missing()}
+def recipes(memory: Memory, asked: requests.Nothing) -> responses.RecipesShape:
+    """The named recipes with their formulas."""
+    return {"usual": memory.recipe.name, "recipes": [wire.recipe(recipe) for recipe in RECIPES.values()]}
 
 
-def reembed(memory: Memory, question: requests.Nothing) -> responses.EmbeddedShape:
-    return {"embedded": memory.reembed()}
+# -- writing
 
 
-def search_reflections(memory: Memory, question: requests.Themes) -> wire.TracedRecallShape:
-    found = memory.search_reflections_only(question.query, limit=question.limit, recency=question.recency)
-    return wire.traced_recall(found, with_trace=question.trace)
+def remember(memory: Memory, asked: requests.Fields) -> wire.MemoryShape:
+    """Store one memory."""
+    return wire.memory(memory.remember_many([_fields(asked)])[0])
 
 
-def reflect(memory: Memory, question: requests.Reflect) -> wire_upkeep.ReflectedShape:
-    done = wire_upkeep.reflected(memory.reflect(question.dry_run))
-    return {**done, "warnings": [said(warning) for warning in done["warnings"]]}
+def remember_many(memory: Memory, asked: requests.Batch) -> responses.MemoriesShape:
+    """Store many memories, all or none."""
+    return {"memories": [wire.memory(record) for record in memory.remember_many(map(_fields, asked.memories))]}
 
 
-def tidy(memory: Memory, question: requests.Tidy) -> wire_upkeep.TidiedShape:
-    return wire_upkeep.tidied(memory.tidy(question.dry_run))
+def update(memory: Memory, asked: requests.Changes) -> wire.MemoryShape:
+    """Change a memory; the previous version stays visible with `known_at`."""
+    return wire.memory(memory.update(asked.id, **asked.given("id")))
 
 
-def undo(memory: Memory, question: requests.Undo) -> wire_upkeep.UndoneShape:
-    return wire_upkeep.undone(memory.undo(question.batch))
+def link(memory: Memory, asked: requests.Link) -> wire.EdgeShape:
+    """Link two memories; linking again with the same kind replaces the weight."""
+    return wire.edge(memory.link(**asked.given()))
 
 
-def archive(memory: Memory, question: requests.Ids) -> responses.IdsShape:
-    return {"ids": list(memory.archive(*question.ids))}
+def judge(memory: Memory, asked: requests.Judgement) -> wire.JudgementShape:
+    """Record whether a memory was an answer to a query."""
+    return wire.judgement(memory.judge(asked.query, asked.id, asked.grade))
 
 
-def restore(memory: Memory, question: requests.Ids) -> responses.IdsShape:
-    return {"ids": list(memory.restore(*question.ids))}
+def reflect(memory: Memory, asked: requests.Reflect) -> wire_upkeep.ReflectedShape:
+    """Consolidate: promote proven memories, link similar ones, write a reflection on every theme."""
+    return wire_upkeep.reflected(memory.reflect(asked.dry_run), WORDS)
 
 
-def contest(memory: Memory, question: requests.Contest) -> wire.EdgeShape:
-    return wire.edge(memory.contest(question.new_id, question.old_id, question.close))
+def tidy(memory: Memory, asked: requests.Tidy) -> wire_upkeep.TidiedShape:
+    """Archive expired memories, decay confidence, move tiers; a dry run by default."""
+    return wire_upkeep.tidied(memory.tidy(asked.dry_run))
 
 
-def forget_verified(memory: Memory, question: requests.Ids) -> wire_upkeep.ReceiptShape:
-    return wire_upkeep.receipt(memory.forget_verified(*question.ids))
+def undo(memory: Memory, asked: requests.Undo) -> wire_upkeep.UndoneShape:
+    """Undo a batch of reflect or tidy."""
+    return wire_upkeep.undone(memory.undo(asked.batch))
 
 
-def redact(memory: Memory, question: requests.Redact) -> wire_upkeep.RedactedShape:
-    return wire_upkeep.redacted(memory.redact(*question.ids))
+def archive(memory: Memory, asked: requests.Ids) -> responses.IdsShape:
+    """Hide memories from every search without `everything`."""
+    return {"ids": list(memory.archive(*asked.ids))}
 
 
-def audit(memory: Memory, question: requests.Nothing) -> wire_upkeep.AuditShape:
+def restore(memory: Memory, asked: requests.Ids) -> responses.IdsShape:
+    """Bring archived and expired memories back."""
+    return {"ids": list(memory.restore(*asked.ids))}
+
+
+def contest(memory: Memory, asked: requests.Contest) -> wire.EdgeShape:
+    """Record that a newer memory contradicts an older one."""
+    return wire.edge(memory.contest(asked.new_id, asked.old_id, asked.close))
+
+
+# -- deleting
+
+
+def forget_memory(memory: Memory, asked: requests.Id) -> wire_upkeep.ForgottenShape:
+    """Remove a memory for good, with everything derived from it."""
+    memory.get(asked.id)
+    return wire_upkeep.forgotten(memory.forget(asked.id), WORDS)
+
+
+def forget(memory: Memory, asked: requests.Ids) -> wire_upkeep.ForgottenShape:
+    """Remove several memories for good; returns the ids that existed."""
+    return wire_upkeep.forgotten(memory.forget(*asked.ids), WORDS)
+
+
+def unlink(memory: Memory, asked: requests.Unlink) -> responses.RemovedShape:
+    """Remove the links from one memory to another."""
+    return {"removed": memory.unlink(asked.from_id, asked.to_id, asked.kind)}
+
+
+def forget_verified(memory: Memory, asked: requests.Ids) -> wire_upkeep.ReceiptShape:
+    """Forget, then prove it: search every leg, index and file for what was forgotten."""
+    return wire_upkeep.receipt(memory.forget_verified(*asked.ids))
+
+
+def redact(memory: Memory, asked: requests.Redact) -> wire_upkeep.RedactedShape:
+    """Remove likely secrets from memories, in every version and index."""
+    return wire_upkeep.redacted(memory.redact(*asked.ids), WORDS)
+
+
+# -- maintenance
+
+
+def audit(memory: Memory, asked: requests.Nothing) -> wire_upkeep.AuditShape:
+    """Look for duplicates, stale facts, memories never recalled, likely secrets and orphans."""
     return wire_upkeep.audited(memory.audit())
 
 
-def check(memory: Memory, question: requests.Nothing) -> responses.ProblemsShape:
+def embed_missing(memory: Memory, asked: requests.Nothing) -> responses.EmbeddedShape:
+    """Embed memories that were stored without a vector."""
+    return {"embedded": memory.embed_missing()}
+
+
+def reembed(memory: Memory, asked: requests.Nothing) -> responses.EmbeddedShape:
+    """Embed everything again with the embedder in use, then switch to it."""
+    return {"embedded": memory.reembed()}
+
+
+def check(memory: Memory, asked: requests.Nothing) -> responses.ProblemsShape:
+    """Compare every index with the text."""
     return {"problems": [wire.problem(problem) for problem in memory.check()]}
 
 
-def repair(memory: Memory, question: requests.Nothing) -> responses.ProblemsShape:
+def repair(memory: Memory, asked: requests.Nothing) -> responses.ProblemsShape:
+    """Rebuild what can be rebuilt; returns the problems that are left."""
     return {"problems": [wire.problem(problem) for problem in memory.repair()]}
 
 
-def _searched(memory: Memory, question: requests.Recall) -> Recall:
-    given = question.given("query", "trace", "id")
-    if question.recipe is not None:
-        given["recipe"] = named(question.recipe)  # by name only: a path would let callers read files
-    if question.vector is not None:
-        given["vector"] = np.asarray(question.vector, dtype=np.float64)
-    return memory.recall(question.query, **given)
+def _searched(memory: Memory, asked: requests.Recall) -> Recall:
+    given = asked.given("query", "trace", "id")
+    if asked.recipe is not None:
+        given["recipe"] = named(asked.recipe)  # by name only: a path would let callers read files
+    return memory.recall(asked.query, **_with_vector(given))
 
 
-def _forgotten(memory: Memory, ids: list[str]) -> wire_upkeep.ForgottenShape:
-    done = wire_upkeep.forgotten(memory.forget(*ids))
-    return {**done, "warnings": [said(warning) for warning in done["warnings"]]}
+def _recall(found: Recall, with_trace: bool) -> wire.TracedRecallShape:
+    return wire.traced_recall(found, WORDS, with_trace=with_trace)
 
 
-def _fields(question: requests.Fields) -> dict[str, Any]:
-    given = question.given()
-    if question.vector is not None:
-        given["vector"] = np.asarray(question.vector, dtype=np.float64)
+def _fields(asked: requests.Fields) -> dict[str, Any]:
+    return _with_vector(asked.given())
+
+
+def _with_vector(given: dict[str, Any]) -> dict[str, Any]:
+    if given.get("vector") is not None:
+        given["vector"] = np.asarray(given["vector"], dtype=np.float64)
     return given
 
 

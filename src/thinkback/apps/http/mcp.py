@@ -1,4 +1,4 @@
-"""MCP over streamable HTTP, behind the same door as everything else."""
+"""MCP over streamable HTTP, behind the same access control as every route."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -10,10 +10,10 @@ from mcp.shared.exceptions import MCPError
 from starlette.types import Receive, Scope, Send
 
 from thinkback.apps.http.body import JSON_LIMIT
-from thinkback.apps.http.errors import Refused
+from thinkback.apps.http.errors import HttpError
 from thinkback.apps.http.spaces import Spaces
 from thinkback.apps.http.tokens import Grant
-from thinkback.apps.http.workers import Workers, whose
+from thinkback.apps.http.workers import Workers, clients_of
 from thinkback.apps.mcp.server import Context, build
 from thinkback.errors import InvalidInput
 from thinkback.memory import Memory
@@ -21,55 +21,57 @@ from thinkback.memory import Memory
 T = TypeVar("T")
 
 
-class HttpDoor:
-    """Reaches the space of the request, with the scopes of its token; `most` takes scopes away from all tokens."""
+class HttpAccess:
+    """The space of the request and the scopes of its token; `allowed` limits the scopes of all tokens."""
 
-    tells_paths = False
+    shows_paths = False
 
     def __init__(
-        self, spaces: Spaces, workers: Workers, search_seconds: float, most: frozenset[str] | None = None
+        self, spaces: Spaces, workers: Workers, search_seconds: float, allowed: frozenset[str] | None = None
     ) -> None:
         self._spaces = spaces
         self._workers = workers
         self._search_seconds = search_seconds
-        self._most = most
+        self._allowed = allowed
 
     def scopes(self, context: Context) -> frozenset[str]:
-        """What the token allows."""
+        """The scopes of the token."""
         grant: Grant = _state(context).grant
-        return grant.scopes if self._most is None else grant.scopes & self._most
+        return grant.scopes if self._allowed is None else grant.scopes & self._allowed
 
     @contextmanager
     def memory(self, context: Context, scope: str) -> Iterator[Memory]:
         """The memory of the request's space."""
         space: str | None = _state(context).space
         if space is None:
-            raise InvalidInput("this token reaches several spaces; say which in the address: /mcp?space=NAME")
+            raise InvalidInput(
+                "this token reaches several spaces; name one in the address: /mcp?space=NAME", code="space"
+            )
         with self._spaces.lease(space, create=scope == "write") as memory:
             yield memory
 
     async def run(self, context: Context, work: Callable[[], T], searches: bool) -> T:
-        """In the server's own threads, searches under its deadline."""
+        """In the server's worker threads, searches under its deadline."""
         state = _state(context)
         seconds = self._search_seconds if searches else None
         try:
-            return await self._workers.run(work, seconds, whose(state.grant, state.space))
-        except Refused as refused:  # there is no status inside MCP, only what it says
-            raise MCPError(types.INTERNAL_ERROR, refused.message) from None
+            return await self._workers.run(work, seconds, clients_of(state.grant, state.space))
+        except HttpError as error:  # MCP has no status, only a message
+            raise MCPError(types.INTERNAL_ERROR, error.message) from None
 
 
 def _state(context: Context) -> Any:
-    """What the doorkeeper left with the request."""
-    assert context.request is not None  # streamable HTTP always brings its request
+    """What the access control left with the request."""
+    assert context.request is not None  # streamable HTTP always has a request
     return context.request.state
 
 
 class McpEndpoint:
-    """The ASGI app at /mcp; without sessions, so that every request shows its own token."""
+    """The ASGI app at /mcp; without sessions, so that every request carries its own token."""
 
-    def __init__(self, door: HttpDoor) -> None:
+    def __init__(self, access: HttpAccess) -> None:
         self.sessions = StreamableHTTPSessionManager(
-            build(door), json_response=True, stateless=True, max_request_body_size=JSON_LIMIT
+            build(access), json_response=True, stateless=True, max_request_body_size=JSON_LIMIT
         )
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

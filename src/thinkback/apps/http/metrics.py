@@ -1,4 +1,4 @@
-"""Numbers for Prometheus; labels are routes, steps and statuses, never spaces, tokens or texts."""
+"""Metrics for Prometheus; labels are routes, steps and statuses, never spaces, tokens or texts."""
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 
@@ -8,7 +8,7 @@ _SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 
 
 
 class Metrics:
-    """One server's numbers, in a registry of their own."""
+    """The metrics of one server, in a registry of their own."""
 
     def __init__(self) -> None:
         registry = self._registry = CollectorRegistry()
@@ -26,24 +26,24 @@ class Metrics:
             registry=registry,
         )
         self._warnings = Counter(
-            "thinkback_search_warnings", "Searches that answered without a part.", registry=registry
+            "thinkback_search_warnings", "Searches that answered with warnings.", registry=registry
         )
-        self.open_spaces = Gauge("thinkback_open_spaces", "Files that are open.", registry=registry)
-        self.waiting = Gauge("thinkback_requests_at_work", "Requests at work or in line.", registry=registry)
+        self.open_spaces = Gauge("thinkback_open_spaces", "Open files.", registry=registry)
+        self.pending = Gauge("thinkback_requests_pending", "Requests that run or wait.", registry=registry)
 
     def answered(self, route: str, method: str, status: int, seconds: float) -> None:
-        """Counts a request."""
+        """Count a request."""
         known = method if method in ("GET", "POST", "PATCH", "DELETE") else "other"
         self._requests.labels(route, known, str(status)).inc()
         self._seconds.labels(route).observe(seconds)
 
     def __call__(self, found: Recall) -> None:
-        """Counts a search."""
+        """Count a search."""
         for timing in found.trace.timings:
             self._steps.labels(timing.step).observe(timing.us / 1e6)
         if found.warnings:
             self._warnings.inc()
 
     def text(self) -> bytes:
-        """What Prometheus reads."""
+        """All metrics in the text format."""
         return generate_latest(self._registry)

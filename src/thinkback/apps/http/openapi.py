@@ -9,57 +9,57 @@ from pydantic import TypeAdapter
 from thinkback import __version__
 from thinkback.apps.http.errors import ErrorShape
 from thinkback.apps.http.route import Route
-from thinkback.apps.http.routes import ROUTES
 from thinkback.apps.http.tokens import SPACE_NAME
 
 _REF = "#/components/schemas/{model}"
-_REFUSALS = {
-    "401": "No token, or one that is not known.",
+_ERRORS = {
+    "401": "No token, or an unknown one.",
     "403": "The token lacks the scope or the space, or the Origin is not allowed.",
     "404": "There is nothing of that name.",
     "413": "The body is larger than the limit.",
-    "421": "The Host is not one this server answers for.",
-    "422": "The request cannot be understood; the message says which field and why.",
-    "429": "Too many requests; Retry-After says when to come back.",
-    "504": "The deadline passed.",
+    "421": "This server does not answer for that Host.",
+    "422": "The request is invalid; the message names the field and the reason.",
+    "429": "Too many requests; Retry-After says when to retry.",
+    "504": "The search took longer than its deadline.",
 }
 
 
 @cache
-def document() -> dict[str, Any]:
+def document(routes: tuple[Route, ...]) -> dict[str, Any]:
     """The whole document."""
-    schemas, definitions = _schemas()
+    routes = documented(routes)
+    schemas, definitions = _schemas(routes)
     paths: dict[str, dict[str, Any]] = {}
-    for route in documented():
+    for route in routes:
         paths.setdefault(route.path, {})[route.method.lower()] = _operation(route, schemas, definitions)
     return {
         "openapi": "3.1.0",
         "info": {
             "title": "Thinkback",
             "version": __version__,
-            "summary": "Memory search for AI agents; every score explained.",
+            "summary": "Memory search for AI agents, with every score explained.",
         },
         "servers": [{"url": "/"}],
         "security": [{"token": []}],
         "paths": paths,
         "components": {
             "schemas": definitions,
-            "responses": _refusals(schemas),
+            "responses": _errors(schemas),
             "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
         },
     }
 
 
-def documented() -> list[Route]:
-    """The routes programs use; the page and its files are left out."""
-    return [route for route in ROUTES if route.documented]
+def documented(routes: tuple[Route, ...]) -> tuple[Route, ...]:
+    """The routes for programs, without the page and its files."""
+    return tuple(route for route in routes if route.documented)
 
 
-def _schemas() -> tuple[Mapping[tuple[str, str], Any], dict[str, Any]]:
-    """A schema for everything asked and given, by route, and the definitions they refer to."""
+def _schemas(routes: tuple[Route, ...]) -> tuple[Mapping[tuple[str, str], Any], dict[str, Any]]:
+    """The schemas of every request and response, by route, and the definitions they refer to."""
     wanted: list[tuple[str, Any, TypeAdapter[Any]]] = [("error", "serialization", TypeAdapter(ErrorShape))]
-    for route in documented():
-        wanted.append((f"{route.name} asks", "validation", TypeAdapter(route.asks)))
+    for route in routes:
+        wanted.append((f"{route.name} takes", "validation", TypeAdapter(route.takes)))
         if route.gives is not None:
             wanted.append((f"{route.name} gives", "serialization", TypeAdapter(route.gives)))
     schemas, found = TypeAdapter.json_schemas(wanted, ref_template=_REF)
@@ -67,9 +67,9 @@ def _schemas() -> tuple[Mapping[tuple[str, str], Any], dict[str, Any]]:
 
 
 def _operation(route: Route, schemas: Mapping[tuple[str, str], Any], definitions: dict[str, Any]) -> dict[str, Any]:
-    asked = _resolved(schemas[f"{route.name} asks", "validation"], definitions)
-    fields = {**asked.get("properties", {})}
-    required = asked.get("required", [])
+    model = _resolved(schemas[f"{route.name} takes", "validation"], definitions)
+    fields = {**model.get("properties", {})}
+    required = model.get("required", [])
     in_path = {name: fields.pop(name) for name in route.in_path}
     operation: dict[str, Any] = {
         "operationId": route.name,
@@ -79,7 +79,7 @@ def _operation(route: Route, schemas: Mapping[tuple[str, str], Any], definitions
     }
     if route.public:
         operation["security"] = []
-    if route.run is not None or route.name in ("stats", "export", "import"):
+    if route.on_memory:
         operation["parameters"].append(_parameter("space", _SPACE, "query", False))
     if route.scope is not None:
         operation["x-scope"] = route.scope
@@ -91,15 +91,15 @@ def _operation(route: Route, schemas: Mapping[tuple[str, str], Any], definitions
         operation["parameters"] += [
             _parameter(name, schema, "query", name in required) for name, schema in fields.items()
         ]
-    if route.takes is not None:
-        operation["requestBody"] = {"required": True, "content": {route.takes: {"schema": {"type": "string"}}}}
+    if route.body is not None:
+        operation["requestBody"] = {"required": True, "content": {route.body: {"schema": {"type": "string"}}}}
     return operation
 
 
 _SPACE = {
     "type": "string",
     "pattern": f"^{SPACE_NAME.pattern}$",
-    "description": "The space; the token's own if left out.",
+    "description": "The space; default: the one the token reaches.",
 }
 
 
@@ -116,13 +116,13 @@ def _responses(route: Route, schemas: Mapping[tuple[str, str], Any]) -> dict[str
     if route.gives is not None:
         schema = schemas[f"{route.name} gives", "serialization"]
     good = {"description": "Done.", "content": {route.content: {"schema": schema}}}
-    refusals = ("403", "421") if route.public else tuple(_REFUSALS)
-    return {str(route.status): good, **{status: {"$ref": f"#/components/responses/{status}"} for status in refusals}}
+    errors = ("403", "421") if route.public else tuple(_ERRORS)
+    return {str(route.status): good, **{status: {"$ref": f"#/components/responses/{status}"} for status in errors}}
 
 
-def _refusals(schemas: Mapping[tuple[str, str], Any]) -> dict[str, Any]:
+def _errors(schemas: Mapping[tuple[str, str], Any]) -> dict[str, Any]:
     content = {"application/json": {"schema": schemas["error", "serialization"]}}
-    return {status: {"description": why, "content": content} for status, why in _REFUSALS.items()}
+    return {status: {"description": why, "content": content} for status, why in _ERRORS.items()}
 
 
 def _resolved(schema: dict[str, Any], definitions: Mapping[str, Any]) -> dict[str, Any]:

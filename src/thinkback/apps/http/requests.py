@@ -1,4 +1,4 @@
-"""What requests may ask: one model a verb, checked before the engine sees it; a misspelt field is an error.
+"""The parameters of every route: one model each, checked before the engine sees them; an unknown field is an error.
 
 Fields named in a route's path come from the path; the others from the query string of GET and DELETE, else from the JSON body.
 """
@@ -7,65 +7,65 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
-from thinkback.apps.http.strict_json import strict_json
-from thinkback.apps.validation import TEXT_LIMIT
+from thinkback.apps.validation import TEXT_LIMIT, strict_json
 from thinkback.model import KINDS, PRIORITIES, TIERS
 
-MOST_AT_ONCE = 1000
-MOST_HITS = 1000
+MAX_BATCH = 1000
+MAX_HITS = 1000
 _INT64 = 1 << 63
 
 Word = Annotated[str, Field(max_length=500)]
 Words = Annotated[list[Word], Field(max_length=100)]
 Time = Annotated[
-    str,
-    Field(
-        max_length=80, description="An ISO 8601 time; without an offset it is UTC.", examples=["2026-05-08T13:56:00Z"]
-    ),
+    str, Field(max_length=80, description="An ISO 8601 time, UTC without an offset.", examples=["2026-05-08T13:56:00Z"])
 ]
 Whole = Annotated[int, Field(ge=-_INT64, lt=_INT64)]
 Fraction = Annotated[float, Field(ge=0, le=1)]
 Numbers = Annotated[list[float], Field(min_length=1, max_length=8192)]
 Text = Annotated[str, Field(min_length=1, max_length=TEXT_LIMIT)]
-Query = Annotated[str, Field(max_length=10_000, description="What to look for.")]
+Query = Annotated[str, Field(max_length=10_000, description="The search query.")]
+Limit = Annotated[int, Field(ge=1, le=1000, description="Maximum number of results.")]
+Traced = Annotated[bool, Field(description="Include the trace of the search.")]
+Everything = Annotated[bool, Field(description="Include memories that are expired, no longer valid or archived.")]
+DryRun = Annotated[bool, Field(description="Report what would be done without doing it.")]
 
 
-class Asked(BaseModel):
-    """The root of everything that can be asked."""
+class Parameters(BaseModel):
+    """The base of all parameters."""
 
     model_config = ConfigDict(extra="forbid")
 
     def given(self, *without: str) -> dict[str, Any]:
-        """Only what the caller wrote, as keyword arguments for the engine."""
+        """The fields the caller gave, as keyword arguments for the engine."""
         return self.model_dump(exclude_unset=True, exclude=set(without))
 
 
-class Nothing(Asked):
-    """No questions."""
+class Nothing(Parameters):
+    """No parameters."""
 
 
-class Where(Asked):
-    """What may be found at all."""
+class Where(Parameters):
+    """A filter."""
 
-    tags: Words | None = Field(None, description="Only memories that carry all of these.")
+    tags: Words | None = Field(None, description="Only memories with all of these tags.")
     kinds: Words | None = Field(None, description=f"Only of these kinds: {', '.join(KINDS)}.")
     tiers: Words | None = Field(None, description=f"Only of these tiers: {', '.join(TIERS)}.")
     priorities: Words | None = Field(None, description=f"Only of these priorities: {', '.join(PRIORITIES)}.")
     threads: Words | None = Field(None, description="Only of these threads.")
     sources: Words | None = Field(None, description="Only from these sources.")
-    metadata: dict[str, Any] | None = Field(None, description="Only with these values in their metadata.")
+    metadata: dict[str, Any] | None = Field(None, description="Only with these values in the metadata.")
     since: Time | None = Field(None, description="Only dated at or after this time.")
     until: Time | None = Field(None, description="Only dated before this time.")
-    as_of: Time | None = Field(None, description="What was true at this time.")
-    known_at: Time | None = Field(None, description="What the store knew at this time.")
-    min_trust: Fraction | None = Field(None, description="Only from sources trusted at least this much.")
-    everything: bool = Field(False, description="Also what is expired, closed or archived.")
-    include_reflections: bool = Field(True, description="Also reflections.")
+    as_of: Time | None = Field(None, description="Only what was valid at this time.")
+    known_at: Time | None = Field(None, description="Only what the store knew at this time.")
+    min_trust: Fraction | None = Field(None, description="Only with at least this trust.")
+    everything: Everything = False
+    include_reflections: bool = Field(True, description="Include reflections.")
 
     @field_validator("metadata", mode="before")
     @classmethod
     def _from_query_string(cls, value: object) -> object:
-        """In a query string the object is written as JSON."""
+        """In a query string an object is written as JSON."""
         if not isinstance(value, str):
             return value
         try:
@@ -78,88 +78,83 @@ class Recall(Where):
     """A search."""
 
     query: Query
-    limit: Annotated[int, Field(ge=1, le=MOST_HITS)] | None = Field(None, description="How many hits at most.")
-    recipe: Word | None = Field(None, description="A named recipe; the server's own if left out.")
-    max_tokens: Annotated[int, Field(ge=0, le=10_000_000)] | None = Field(
-        None, description="About how many tokens of text at most."
+    limit: Limit | None = Field(None, description="Maximum number of hits (default: the recipe's).")
+    recipe: Word | None = Field(None, description="A named recipe (default: the server's).")
+    max_tokens: int | None = Field(
+        None, ge=0, le=10_000_000, description="Approximate maximum number of tokens of text."
     )
-    reflection_boost: Annotated[float, Field(ge=0, le=1000)] | None = Field(
-        None, description="A factor for reflections."
-    )
-    now: Time | None = Field(None, description="The moment the search looks back from.")
-    vector: Numbers | None = Field(None, description="The query's own embedding.")
-    cycle: Whole | None = Field(None, description="The present cycle, for recency by cycles.")
-    counted: bool = Field(True, description="Whether the hits count as used; for a mere look they need not.")
-    trace: bool = Field(False, description="Also everything that happened in the search.")
+    reflection_boost: float | None = Field(None, ge=0, le=1000, description="A factor for the score of reflections.")
+    now: Time | None = Field(None, description="The time of the search (default: now).")
+    vector: Numbers | None = Field(None, description="The embedding of the query, instead of the embedder's.")
+    cycle: Whole | None = Field(None, description="The current cycle, for recency by cycles.")
+    counted: bool = Field(True, description="Count the hits as used, which later rankings may consider.")
+    trace: Traced = False
 
 
 class WhyNot(Recall):
-    """A search, and the memory that is missed among its hits."""
+    """A search, and a memory that is missing from its hits."""
 
     id: Word
 
 
 class Keywords(Where):
-    """A search by words alone, with its whole syntax."""
+    """A keyword search."""
 
     query: Query
-    limit: int = Field(10, ge=1, le=MOST_HITS)
-    trace: bool = Field(False, description="Also everything that happened in the search.")
+    limit: Limit = 10
+    trace: Traced = False
 
 
-class List(Where):
-    """A page of memories, newest first."""
+class Page(Parameters):
+    """A page of results."""
 
-    limit: int = Field(100, ge=1, le=1000)
-    after: Word | None = Field(None, description="The last id of the page before.")
-
-
-class Reflections(Asked):
-    """A page of reflections, newest first."""
-
-    limit: int = Field(100, ge=1, le=1000)
-    after: Word | None = Field(None, description="The last id of the page before.")
+    limit: Limit = 100
+    after: Word | None = Field(None, description="The last id of the previous page.")
 
 
-class One(Asked):
+class List(Page, Where):
+    """A page of memories that pass a filter."""
+
+
+class One(Parameters):
     """One memory."""
 
     id: Word
-    known_at: Time | None = Field(None, description="As the store knew it at this time.")
+    known_at: Time | None = Field(None, description="The version the store knew at this time.")
 
 
-class History(Asked):
-    """Every version of one memory."""
-
-    id: Word
-
-
-class Neighbours(Asked):
-    """A memory's strongest links."""
+class Id(Parameters):
+    """One memory by its id."""
 
     id: Word
-    limit: int = Field(10, ge=1, le=1000)
 
 
-class Graph(Asked):
+class Neighbours(Parameters):
+    """The strongest links of a memory."""
+
+    id: Word
+    limit: Limit = 10
+
+
+class Graph(Parameters):
     """The graph around a memory."""
 
     id: Word
     depth: int = Field(2, ge=1, le=3)
-    limit_each: int = Field(10, ge=1, le=50, description="How many links of each memory are followed.")
-    limit: int = Field(200, ge=1, le=1000, description="How many memories at most.")
+    limit_each: int = Field(10, ge=1, le=50, description="Maximum number of links followed from each memory.")
+    limit: int = Field(200, ge=1, le=1000, description="Maximum number of memories.")
 
 
-class Thread(Asked):
-    """The timeline of a thread, in order."""
+class Thread(Parameters):
+    """A thread."""
 
     thread: Text = Field(max_length=500)
     limit: int = Field(1000, ge=1, le=10_000)
-    everything: bool = Field(True, description="Also what is expired, closed or archived.")
+    everything: Everything = True
 
 
-class Fields(Asked):
-    """A memory to be stored."""
+class Fields(Parameters):
+    """A memory to store."""
 
     text: Text
     id: Word | None = None
@@ -180,17 +175,17 @@ class Fields(Asked):
     cycle: Whole | None = None
     source: Word | None = None
     trust: Fraction | None = None
-    vector: Numbers | None = Field(None, description="The text's own embedding.")
+    vector: Numbers | None = Field(None, description="The embedding of the text, instead of the embedder's.")
 
 
-class Batch(Asked):
-    """Memories to be stored together, all or none."""
+class Batch(Parameters):
+    """Memories to store together, all or none."""
 
-    memories: Annotated[list[Fields], Field(min_length=1, max_length=MOST_AT_ONCE)]
+    memories: Annotated[list[Fields], Field(min_length=1, max_length=MAX_BATCH)]
 
 
-class Changes(Asked):
-    """What is to be different about a memory; null empties a field that may be empty."""
+class Changes(Parameters):
+    """The fields of a memory to change; null clears a field that may be empty."""
 
     id: Word
     text: str = Field(default_factory=str, max_length=TEXT_LIMIT)
@@ -213,14 +208,14 @@ class Changes(Asked):
     trust: Fraction = Field(default_factory=float)
 
 
-class Ids(Asked):
-    """Memories to be forgotten."""
+class Ids(Parameters):
+    """Several memories by their ids."""
 
-    ids: Annotated[list[Word], Field(min_length=1, max_length=MOST_AT_ONCE)]
+    ids: Annotated[list[Word], Field(min_length=1, max_length=MAX_BATCH)]
 
 
-class Link(Asked):
-    """A link to be made."""
+class Link(Parameters):
+    """A link to make."""
 
     from_id: Word
     to_id: Word
@@ -230,76 +225,76 @@ class Link(Asked):
     valid_to: Time | None = None
 
 
-class Unlink(Asked):
-    """Links to be removed."""
+class Unlink(Parameters):
+    """Links to remove."""
 
     from_id: Word
     to_id: Word
     kind: Word | None = None
 
 
-class Judgement(Asked):
-    """Whether a memory was an answer: 0 for no, 1 to 3 for ever better."""
+class Judgement(Parameters):
+    """Whether a memory answers a query: 0 for no, 1 to 3 for how well."""
 
     query: Annotated[str, Field(min_length=1, max_length=10_000)]
     id: Word
     grade: int = Field(1, ge=0, le=3)
 
 
-class Space(Asked):
+class Space(Parameters):
     """A space."""
 
     name: Word
 
 
-class Import(Asked):
-    """How an import is read; its body is JSON, one object a line."""
+class Import(Parameters):
+    """An import; its body is JSON Lines."""
 
-    skip_bad: bool = Field(False, description="Pass over lines that cannot be read instead of stopping.")
+    skip_bad: bool = Field(False, description="Leave out bad lines instead of importing nothing.")
 
 
-class File(Asked):
-    """A file of the page."""
+class File(Parameters):
+    """A file of the inspector."""
 
     file: Word
 
 
-class Themes(Asked):
-    """A search among reflections alone."""
+class Themes(Parameters):
+    """A search of reflections only."""
 
     query: Query
-    limit: int = Field(10, ge=1, le=MOST_HITS)
-    recency: Fraction = Field(0.0, description="How much freshness counts: 0 not at all, 0.1 a little.")
-    trace: bool = Field(False, description="Also everything that happened in the search.")
+    limit: Limit = 10
+    recency: Fraction = Field(0.0, description="Weight of recency: 0 for none, 0.1 for a little.")
+    trace: Traced = False
 
 
-class Reflect(Asked):
-    """Whether to consolidate, or only to say what would be done."""
+class Reflect(Parameters):
+    """A consolidation."""
 
-    dry_run: bool = False
-
-
-class Tidy(Asked):
-    """Whether to tidy, or only to say what would be done."""
-
-    dry_run: bool = True
+    dry_run: DryRun = False
 
 
-class Undo(Asked):
-    """What to take back."""
+class Tidy(Parameters):
+    """A tidying."""
 
-    batch: Word | None = Field(None, description="As the answer of reflect or tidy names it; the last one if left out.")
+    dry_run: DryRun = True
 
 
-class Contest(Asked):
+class Undo(Parameters):
+    """A batch to undo."""
+
+    batch: Word | None = Field(None, description="The batch that reflect or tidy returned (default: the last).")
+
+
+class Contest(Parameters):
     """A newer memory that contradicts an older one."""
 
     new_id: Word
     old_id: Word
-    close: bool = Field(False, description="Whether the older one stops being true.")
+    close: bool = Field(False, description="End the validity of the older one.")
 
 
-class Redact(Asked):
-    """Memories to take likely secrets out of; all, if none is named."""
+class Redact(Parameters):
+    """Memories to redact; all if none is named."""
 
-    ids: Annotated[list[Word], Field(max_length=MOST_AT_ONCE)] = []
+    ids: Annotated[list[Word], Field(max_length=MAX_BATCH)] = []

@@ -1,4 +1,4 @@
-"""Answers that are more than one of the shapes all apps share."""
+"""Responses that are more than one shape of the wire."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ from thinkback.apps.wire import EdgeShape, JudgementShape, MemoryShape, ProblemS
 
 
 class PageShape(TypedDict):
-    """A page of memories; `next` continues behind it, null at the end."""
+    """A page of memories; `next` is the `after` of the next page, null at the end."""
 
     memories: list[MemoryShape]
     next: str | None
@@ -34,7 +34,7 @@ class HistoryShape(TypedDict):
 
 
 class CountShape(TypedDict):
-    """How many."""
+    """A count."""
 
     count: int
 
@@ -46,7 +46,7 @@ class EdgesShape(TypedDict):
 
 
 class GraphShape(TypedDict):
-    """The memories around one, nearest first, the links among them, and whether there were more than could be shown."""
+    """The memories around one, nearest first, the links between them, and whether some were left out."""
 
     center: str
     nodes: list[MemoryShape]
@@ -69,7 +69,7 @@ class ReflectionsShape(TypedDict):
 
 
 class RemovedShape(TypedDict):
-    """How many links there were."""
+    """How many links were removed."""
 
     removed: int
 
@@ -81,7 +81,7 @@ class JudgementsShape(TypedDict):
 
 
 class ProblemsShape(TypedDict):
-    """What a check found; nothing is good."""
+    """The problems a check found; none is good."""
 
     problems: list[ProblemShape]
 
@@ -93,7 +93,7 @@ class EmbeddedShape(TypedDict):
 
 
 class TagsShape(TypedDict):
-    """Every tag with the number of memories that carry it, most used first."""
+    """Every tag with the number of its memories, most used first."""
 
     tags: list["TagShape"]
 
@@ -113,7 +113,7 @@ class StatsShape(TypedDict):
 
 
 class RecipesShape(TypedDict):
-    """The recipes a search may name; `usual` is used when it names none."""
+    """The named recipes; `usual` is the default."""
 
     usual: str
     recipes: list[RecipeShape]
@@ -126,7 +126,7 @@ class SpacesShape(TypedDict):
 
 
 class ImportedShape(TypedDict):
-    """What an import did."""
+    """What was imported."""
 
     imported: dict[str, Any]
 
@@ -146,7 +146,7 @@ class WhoShape(TypedDict):
 
 
 class LoginCodeShape(TypedDict):
-    """A code for the address bar, good once and for ten minutes."""
+    """A code that logs a browser in once, within ten minutes."""
 
     code: str
 

@@ -1,20 +1,23 @@
-"""A row of the table of routes, and how a request finds its row."""
+"""One route, and how a request finds it."""
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
 from thinkback.apps.http import requests
 from thinkback.apps.http.tokens import Scope
 from thinkback.memory import Memory
 
+if TYPE_CHECKING:
+    from thinkback.apps.http.endpoints import Call, Site
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Route:
-    """One row. `run` is a verb on a memory; without one the server itself answers, under the route's name.
+    """One row of the table of routes.
 
-    `scope` None means any token. `searches` puts the verb under the search deadline, `creates` lets it make a space.
+    `run` works on a memory in a worker thread; `serve` is answered by the server itself. `scope` None means any token.
     """
 
     name: str
@@ -22,16 +25,17 @@ class Route:
     path: str
     about: str
     scope: Scope | None
-    asks: type[requests.Asked] = requests.Nothing
+    takes: type[requests.Parameters] = requests.Nothing
     gives: Any = None
     run: Callable[[Memory, Any], Any] | None = None
+    serve: "Callable[[Site, Call], Awaitable[Any]] | None" = None
     status: int = 200
-    searches: bool = False
-    creates: bool = False
+    searches: bool = False  # under the search deadline
+    creates: bool = False  # may create the space
     content: str = "application/json"
-    takes: str | None = None  # the content type of a body that is not JSON
+    body: str | None = None  # the content type of a body that is not JSON
     public: bool = False
-    everywhere: bool = False  # about all spaces, so only for a token that reaches them all
+    all_spaces: bool = False  # only for a token that reaches every space
     documented: bool = True
 
     @property
@@ -40,47 +44,44 @@ class Route:
 
     @property
     def in_path(self) -> tuple[str, ...]:
-        """Names of the fields that stand in the path."""
+        """The parameters in the path."""
         return tuple(part[1:-1] for part in self.segments if part.startswith("{"))
 
     @property
     def has_json_body(self) -> bool:
-        """Whether fields come from a JSON body and not from the query string."""
-        return self.method in ("POST", "PATCH", "PUT") and self.takes is None
+        """Whether parameters come from a JSON body rather than from the query string."""
+        return self.method in ("POST", "PATCH", "PUT") and self.body is None
+
+    @property
+    def on_memory(self) -> bool:
+        """Whether the route works on one space."""
+        return self.run is not None or self.name in ("stats", "export", "import")
 
 
-@dataclass(frozen=True, slots=True)
-class Matched:
-    """A row that fits a path, with the fields that stand in it."""
+def match(method: str, raw_path: str, routes: tuple[Route, ...]) -> tuple[Route, dict[str, str]] | tuple[str, ...]:
+    """The route of a request with its path parameters, or the methods its path takes (none: there is no such path).
 
-    route: Route
-    fields: dict[str, str]
-
-
-def match(method: str, raw_path: str, routes: tuple[Route, ...]) -> Matched | tuple[str, ...]:
-    """The row for a request, or the methods its path would take (none: there is no such path).
-
-    Paths are taken apart before they are decoded, so that an id may hold a slash, written %2F.
+    Paths are split before they are decoded, so an id may contain a slash, written %2F; Starlette's router decodes first.
     """
     segments = raw_path.split("/")
     allowed = []
     for route in routes:
-        fields = _fields(route.segments, segments)
-        if fields is None:
+        parameters = _parameters(route.segments, segments)
+        if parameters is None:
             continue
         if route.method == method:
-            return Matched(route, fields)
+            return route, parameters
         allowed.append(route.method)
     return tuple(allowed)
 
 
-def _fields(pattern: tuple[str, ...], segments: list[str]) -> dict[str, str] | None:
+def _parameters(pattern: tuple[str, ...], segments: list[str]) -> dict[str, str] | None:
     if len(pattern) != len(segments):
         return None
-    fields = {}
+    found = {}
     for part, segment in zip(pattern, segments, strict=True):
         if part.startswith("{") and segment:
-            fields[part[1:-1]] = unquote(segment)
+            found[part[1:-1]] = unquote(segment)
         elif part != segment:
             return None
-    return fields
+    return found

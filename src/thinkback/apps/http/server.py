@@ -1,4 +1,4 @@
-"""uvicorn, set up so that slow clients cost a socket and nothing else."""
+"""uvicorn, configured so that a slow client costs a socket and nothing else."""
 
 import asyncio
 import socket
@@ -14,14 +14,14 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from thinkback.errors import InvalidInput
 
 HEADER_SECONDS = 10.0
-KEEP_ALIVE_SECONDS = 5  # less than a head may take, so that idle connections end in good order
-MOST_CONNECTIONS = 4000
+KEEP_ALIVE_SECONDS = 5  # less than HEADER_SECONDS, so that uvicorn closes idle connections first
+MAX_CONNECTIONS = 4000
 SHUTDOWN_SECONDS = 10
 _FILES_WANTED = 8192
 
 
-class PatientProtocol(H11Protocol):
-    """HTTP/1.1 that closes a connection on which no whole request head arrives in time."""
+class TimedProtocol(H11Protocol):
+    """HTTP/1.1 that closes a connection when no complete request head arrives in time."""
 
     _timer: asyncio.TimerHandle | None = None
 
@@ -31,7 +31,7 @@ class PatientProtocol(H11Protocol):
         if connection is not None and connection.family in (socket.AF_INET, socket.AF_INET6):
             # Head and body are two writes; without this the second one waits 40 ms for the first to be acknowledged.
             connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        self._wait()
+        self._restart_timer()
 
     def connection_lost(self, exc: Exception | None) -> None:
         if self._timer is not None:
@@ -39,15 +39,15 @@ class PatientProtocol(H11Protocol):
         super().connection_lost(exc)
 
     def on_response_complete(self) -> None:
-        self._wait()
+        self._restart_timer()
         super().on_response_complete()
 
-    def _wait(self) -> None:
+    def _restart_timer(self) -> None:
         if self._timer is not None:
             self._timer.cancel()
-        self._timer = self.loop.call_later(HEADER_SECONDS, self._give_up)
+        self._timer = self.loop.call_later(HEADER_SECONDS, self._close_idle)
 
-    def _give_up(self) -> None:
+    def _close_idle(self) -> None:
         idle = self.cycle is None or self.cycle.response_complete
         if idle and not self.transport.is_closing():
             self.transport.close()
@@ -55,7 +55,7 @@ class PatientProtocol(H11Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """Where to listen, and with which certificate."""
+    """The address to listen on, and the certificate."""
 
     host: str
     port: int
@@ -64,9 +64,9 @@ class Address:
 
 
 def config(app: ASGIApp, address: Address, log_level: str = "warning") -> uvicorn.Config:
-    """No access log (addresses may hold codes), no forwarded headers, no WebSockets."""
+    """uvicorn's settings: no access log (URLs may contain codes), no forwarded headers, no WebSockets."""
     options: dict[str, Any] = {
-        "http": PatientProtocol,
+        "http": TimedProtocol,
         "ws": "none",
         "lifespan": "on",
         "access_log": False,
@@ -74,7 +74,7 @@ def config(app: ASGIApp, address: Address, log_level: str = "warning") -> uvicor
         "log_level": log_level,
         "proxy_headers": False,
         "server_header": False,
-        "limit_concurrency": MOST_CONNECTIONS,
+        "limit_concurrency": MAX_CONNECTIONS,
         "timeout_keep_alive": KEEP_ALIVE_SECONDS,
         "timeout_graceful_shutdown": SHUTDOWN_SECONDS,
     }
@@ -84,46 +84,49 @@ def config(app: ASGIApp, address: Address, log_level: str = "warning") -> uvicor
 
 
 def listen(address: Address) -> socket.socket:
-    """The address, taken; nobody is answered yet."""
+    """A listening socket; requests are not answered yet."""
     family = socket.AF_INET6 if ":" in address.host else socket.AF_INET
     try:
         return socket.create_server((address.host, address.port), family=family, backlog=2048)
     except OSError as error:
         raise InvalidInput(
-            f"cannot listen on {address.host} port {address.port}: {error.strerror or error}; choose another with --port"
+            f"cannot listen on {address.host} port {address.port}: {error.strerror or error}; choose another with --port",
+            code="address_in_use",
         ) from None
 
 
 def loaded(app: ASGIApp, address: Address, log_level: str = "warning") -> uvicorn.Config:
-    """The server's settings with the certificate read, so that one that cannot be used is told before anything is announced."""
+    """The settings with the certificate loaded, so that a bad one is reported before the server says it is up."""
     settings = config(app, address, log_level)
     for path in filter(None, (address.certificate, address.key)):
         try:
             path.open("rb").close()
         except OSError as error:
             raise InvalidInput(
-                f"cannot read {path}: {error.strerror or error}; --tls-cert and --tls-key take PEM files"
+                f"cannot read {path}: {error.strerror or error}; --tls-cert and --tls-key take PEM files",
+                code="tls_files",
             ) from None
     try:
         settings.load()
     except ssl.SSLError as error:
         raise InvalidInput(
-            f"{address.certificate} and {address.key} are no certificate and its key, as PEM files: {error}"
+            f"{address.certificate} and {address.key} are not a certificate and its key in PEM format: {error}",
+            code="tls_files",
         ) from None
     return settings
 
 
 def run(settings: uvicorn.Config, listener: socket.socket) -> None:
-    """Serves until interrupted."""
+    """Serve until interrupted."""
     raise_file_limit()
     uvicorn.Server(settings).run(sockets=[listener])
 
 
 def raise_file_limit() -> None:
-    """A connection is a file; the usual limit of 1,024 is soon reached."""
+    """Raise the limit on open files: a connection is a file, and 1,024 are few."""
     try:
         import resource
-    except ImportError:  # Windows has no such limit
+    except ImportError:  # Windows
         return
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = _FILES_WANTED if hard == resource.RLIM_INFINITY else min(_FILES_WANTED, hard)

@@ -1,4 +1,4 @@
-"""Spaces: one file each in a folder, opened on first use, the least used closed when there are too many."""
+"""Spaces: one file each in a folder, opened on first use; the least recently used is closed when too many are open."""
 
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
@@ -7,19 +7,19 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Lock
 
-from thinkback.apps.http.errors import Refused
+from thinkback.apps.http.errors import HttpError
 from thinkback.apps.http.tokens import DEFAULT_SPACE, SPACE_NAME, check_space
 from thinkback.errors import NotFound
 from thinkback.memory import Memory
 
 SUFFIX = ".db"
-# What SQLite keeps beside a database.
+# The files SQLite keeps beside a database.
 _COMPANIONS = ("-wal", "-shm", "-journal")
 
 
 @dataclass(slots=True, eq=False)
 class _Open:
-    """A space somebody may be using."""
+    """An open space and how many requests use it."""
 
     path: Path
     users: int = 0
@@ -28,29 +28,29 @@ class _Open:
 
 
 class Spaces:
-    """Leases memories by the name of their space; `default_file` is where the space `default` lives, if not in the folder."""
+    """The memories by space; `default_file` is the file of the space `default`, if it is not in the folder."""
 
     def __init__(
-        self, folder: Path, open: Callable[[Path], Memory], *, default_file: Path | None = None, keep: int = 64
+        self, folder: Path, open: Callable[[Path], Memory], *, default_file: Path | None = None, max_open: int = 64
     ) -> None:
         self._folder = folder
         self._open = open
         self._default_file = default_file
-        self._keep = keep
+        self._max_open = max_open
         self._spaces: OrderedDict[str, _Open] = OrderedDict()
         self._lock = Lock()
 
     @contextmanager
     def lease(self, name: str, *, create: bool = False) -> Iterator[Memory]:
-        """A space's memory, safe from being closed until it is given back."""
+        """The memory of a space; it stays open for as long as the context."""
         path = self.path(name)
         if not path.exists() and not create and name != DEFAULT_SPACE:
-            raise NotFound(f"there is no space {name!r}; the first memory written to it makes it")
+            raise NotFound(f"there is no space {name!r}; storing a memory in it creates it", code="unknown_space")
         space = self._take(name, path)
         try:
             yield self._memory(space)
         finally:
-            self._give_back(space)
+            self._release(space)
 
     def path(self, name: str) -> Path:
         """The file of a space."""
@@ -59,21 +59,21 @@ class Spaces:
         return self._folder / f"{name}{SUFFIX}"
 
     def names(self) -> list[str]:
-        """Every space there is."""
+        """The names of all spaces."""
         found = {path.stem for path in self._folder.glob(f"*{SUFFIX}") if SPACE_NAME.fullmatch(path.stem)}
         if self._default_file is not None and self._default_file.exists():
             found.add(DEFAULT_SPACE)
         return sorted(found)
 
     def drop(self, name: str) -> None:
-        """Forgets a space and everything in it: its file is removed."""
+        """Remove a space and its file."""
         path = self.path(name)
         with self._lock:
             if not path.exists():
-                raise NotFound(f"there is no space {name!r}")
+                raise NotFound(f"there is no space {name!r}", code="unknown_space")
             space = self._spaces.get(name)
             if space is not None and space.users:
-                raise Refused(409, "in_use", f"the space {name!r} is in use; try again", {"Retry-After": "1"})
+                raise HttpError(409, "in_use", f"the space {name!r} is in use; retry", {"Retry-After": "1"})
             self._spaces.pop(name, None)
             if space is not None and space.memory is not None:
                 space.memory.close()
@@ -86,7 +86,7 @@ class Spaces:
         return len(self._spaces)
 
     def close(self) -> None:
-        """Closes every file."""
+        """Close every file."""
         with self._lock:
             spaces, self._spaces = self._spaces, OrderedDict()
         for space in spaces.values():
@@ -107,12 +107,12 @@ class Spaces:
                 space.memory = self._open(space.path)
             return space.memory
 
-    def _give_back(self, space: _Open) -> None:
+    def _release(self, space: _Open) -> None:
         with self._lock:
             space.users -= 1
-            too_many = max(0, len(self._spaces) - self._keep)
-            idle = [name for name, other in self._spaces.items() if not other.users] if too_many else []
-            surplus = [self._spaces.pop(name) for name in idle[:too_many]]
-        for other in surplus:
+            too_many = max(0, len(self._spaces) - self._max_open)
+            unused = [name for name, other in self._spaces.items() if not other.users] if too_many else []
+            idle = [self._spaces.pop(name) for name in unused[:too_many]]
+        for other in idle:
             if other.memory is not None:
                 other.memory.close()

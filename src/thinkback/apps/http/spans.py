@@ -1,4 +1,4 @@
-"""OpenTelemetry: a span for every search, with one for each step and leg inside it."""
+"""OpenTelemetry: a span for every search, with a child for each step and leg."""
 
 import time
 from typing import TYPE_CHECKING
@@ -15,13 +15,13 @@ RETRIEVE = "retrieve"
 
 
 class Spans:
-    """Writes a finished search as spans; their times are those of the trace, laid end to end up to now."""
+    """Writes a finished search as spans: the times of its trace, end to end, ending now."""
 
     def __init__(self, tracer: "Tracer") -> None:
         self._tracer = tracer
 
     def __call__(self, found: Recall) -> None:
-        """Never carries the query or a memory's text."""
+        """Record a search, without the query or any text."""
         from opentelemetry.trace import set_span_in_context
 
         steps = [timing for timing in found.trace.timings if not timing.step.startswith(LEG)]
@@ -55,7 +55,7 @@ class Spans:
 
 
 def exporting() -> Spans:
-    """Spans that leave by OTLP, as the standard OTEL_ variables say where to."""
+    """Spans exported by OTLP to where the standard OTEL_ variables say."""
     try:
         from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
         from opentelemetry.sdk.resources import Resource

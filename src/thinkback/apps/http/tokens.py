@@ -1,7 +1,7 @@
 """Tokens: who may do what in which spaces.
 
-The file holds hashes only. The first token, made on first run, is written beside it in the clear for programs of the same user;
-both files are readable by nobody else.
+The file holds hashes only. The first token, made on the first run, is also written in the clear beside it, for programs of the same
+user; only the owner can read either file.
 """
 
 import hashlib
@@ -24,7 +24,7 @@ EVERY_SPACE = "*"
 DEFAULT_SPACE = "default"
 SPACE_NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,62}")
 FIRST = "owner"
-PREFIX = "rcl_"
+PREFIX = "tbk_"
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,12 +36,12 @@ class Grant:
     spaces: frozenset[str]
 
     def reaches(self, space: str) -> bool:
-        """Whether a space is among those the token is bound to."""
+        """Whether the token may use a space."""
         return EVERY_SPACE in self.spaces or space in self.spaces
 
     @property
-    def usual_space(self) -> str | None:
-        """The space of a request that names none: `default`, else the only one there is."""
+    def default_space(self) -> str | None:
+        """The space of a request that names none: `default`, or the only one the token reaches."""
         if self.reaches(DEFAULT_SPACE):
             return DEFAULT_SPACE
         return next(iter(self.spaces)) if len(self.spaces) == 1 else None
@@ -56,7 +56,7 @@ class Row:
 
 
 class Tokens:
-    """The tokens in a file; it is read again whenever it changes."""
+    """The tokens in a file, which is read again when it changes."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -64,22 +64,22 @@ class Tokens:
         self._rows: tuple[Row, ...] = ()
 
     def exists(self) -> bool:
-        """Whether there is a file already."""
+        """Whether the file exists."""
         return self.path.exists()
 
     @property
     def first_file(self) -> Path:
-        """Where the first token stands in the clear."""
+        """The file with the first token in the clear."""
         return self.path.with_name("token")
 
     def make_first(self) -> str:
-        """The token of a first run: every scope, every space."""
+        """Make the token of the first run: every scope, every space."""
         secret = self.add(FIRST, SCOPES, [EVERY_SPACE])
         _write_private(self.first_file, secret + "\n")
         return secret
 
     def grant(self, secret: str) -> Grant | None:
-        """Whose token this is; every row is compared, in constant time."""
+        """The grant of a token; every row is compared, in constant time."""
         digest = digest_of(secret)
         found = None
         for row in self._current():
@@ -88,7 +88,7 @@ class Tokens:
         return found
 
     def named(self, name: str) -> Grant | None:
-        """The grant of that name, if it still stands."""
+        """The grant of that name, if it is not revoked."""
         return next((row.grant for row in self._current() if row.grant.name == name), None)
 
     def all(self) -> list[Grant]:
@@ -96,11 +96,11 @@ class Tokens:
         return [row.grant for row in self._current()]
 
     def add(self, name: str, scopes: Iterable[str], spaces: Iterable[str]) -> str:
-        """Makes a token; it is returned once and kept only as a hash."""
+        """Make a token; it is returned once and kept only as a hash."""
         if not name.strip() or len(name) > 100:
             raise InvalidInput(f"a token's name has 1 to 100 characters; got {name!r}")
         if self.exists() and self.named(name):
-            raise InvalidInput(f"there is a token named {name!r} already; revoke it or choose another name")
+            raise InvalidInput(f"there is already a token named {name!r}; revoke it or choose another name")
         grant = Grant(name, check_scopes(scopes), check_spaces(spaces))
         secret = PREFIX + secrets.token_urlsafe(32)
         rows = self._current() if self.exists() else ()
@@ -108,12 +108,13 @@ class Tokens:
         return secret
 
     def revoke(self, name: str) -> None:
-        """Ends a token."""
+        """Revoke a token."""
         rows = self._current() if self.exists() else ()
         left = [row for row in rows if row.grant.name != name]
         if len(left) == len(rows):
             raise NotFound(
-                f"there is no token named {name!r}; known: {', '.join(row.grant.name for row in rows) or 'none'}"
+                f"there is no token named {name!r}; known: {', '.join(row.grant.name for row in rows) or 'none'}",
+                code="unknown_token",
             )
         self._write(left)
 
@@ -122,10 +123,11 @@ class Tokens:
             status = self.path.stat()
         except FileNotFoundError:
             raise NotFound(
-                f"there are no tokens at {self.path}; start the server once on loopback to make one"
+                f"there is no token file {self.path}; starting the server on loopback makes one", code="no_tokens"
             ) from None
         if os.name == "posix" and status.st_mode & (stat.S_IRWXG | stat.S_IRWXO):
-            raise InvalidFile(f"{self.path} can be read by others; run: chmod 600 {self.path}")
+            message = f"{self.path} can be read by others; run: chmod 600 {self.path}"
+            raise InvalidFile(message, code="tokens_readable")
         if self._seen != (status.st_mtime_ns, status.st_ino):
             self._rows = _read(self.path)
             self._seen = (status.st_mtime_ns, status.st_ino)
@@ -147,15 +149,16 @@ class Tokens:
 
 
 def digest_of(secret: str) -> str:
-    """A token is 32 bytes of chance, so a plain hash of it gives nothing away."""
+    """A plain hash is enough: a token is 32 random bytes."""
     return hashlib.sha256(secret.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def check_space(name: str) -> str:
-    """A space's name is a file's name: lower-case letters, digits, - and _."""
+    """Check the name of a space, which is also a file name: lower-case letters, digits, - and _."""
     if not SPACE_NAME.fullmatch(name):
         raise InvalidInput(
-            f"not a space: {name[:80]!r}; a name is 1 to 63 of a-z, 0-9, - and _, not beginning with - or _"
+            f"not the name of a space: {name[:80]!r}; use 1 to 63 of a-z, 0-9, - and _, beginning with a letter or a digit",
+            code="space_name",
         )
     return name
 
@@ -184,7 +187,7 @@ def _read(path: Path) -> tuple[Row, ...]:
         data = tomllib.loads(path.read_text(encoding="utf-8"))
         return tuple(_row(item) for item in data["tokens"])
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, KeyError, TypeError) as error:
-        raise InvalidFile(f"{path} is not a file of tokens: {error}") from None
+        raise InvalidFile(f"{path} is not a token file: {error}") from None
 
 
 def _row(item: dict[str, Any]) -> Row:
@@ -194,7 +197,7 @@ def _row(item: dict[str, Any]) -> Row:
 
 
 def _write_private(path: Path, text: str) -> None:
-    """Writes a file that only its owner can read, all at once."""
+    """Replace a file atomically with one that only its owner can read."""
     path.parent.mkdir(parents=True, exist_ok=True)
     beside = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
     handle = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)

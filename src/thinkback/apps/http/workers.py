@@ -1,4 +1,4 @@
-"""Blocking work in a bounded number of threads, shared fairly, with a deadline and a bounded line."""
+"""Blocking work in a bounded number of threads, with a bounded queue, deadlines, and fair shares."""
 
 import asyncio
 from collections import Counter
@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from threading import Lock
 from typing import Any, TypeVar
 
-from thinkback.apps.http.errors import Refused
+from thinkback.apps.http.errors import HttpError
 from thinkback.apps.http.tokens import Grant
 
 T = TypeVar("T")
@@ -16,34 +16,33 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Job:
-    """Work to do, and who it is for."""
+    """Work to do, and the clients it counts for."""
 
     work: Callable[[], Any]
-    whose: tuple[str, ...]
+    clients: tuple[str, ...]
     future: "Future[Any]" = field(default_factory=Future)
 
 
 class Workers:
-    """`threads` at work, at most `most_waiting` requests in line; more are told to come back.
+    """`threads` threads and a queue of at most `max_queued` requests; further ones are answered with 503.
 
-    Nobody gets more than half of the threads, nor more than half of the line: who asks for a great deal waits for himself,
-    and the others are served.
+    One client may use at most half of the threads and of the queue, so that a busy client delays only itself.
     """
 
-    def __init__(self, threads: int, most_waiting: int) -> None:
+    def __init__(self, threads: int, max_queued: int) -> None:
         self._pool = ThreadPoolExecutor(max_workers=threads, thread_name_prefix="thinkback-http")
         self._threads = threads
-        self._most = threads + most_waiting
+        self._max_pending = threads + max_queued
         self._lock = Lock()
         self._closed = False
-        self._line: list[_Job] = []
-        self._at_work = 0
-        self._working: Counter[str] = Counter()
-        self._taking: Counter[str] = Counter()  # at work or in line
+        self._queue: list[_Job] = []
+        self._running = 0
+        self._running_by: Counter[str] = Counter()
+        self._pending_by: Counter[str] = Counter()
 
-    async def run(self, work: Callable[[], T], seconds: float | None = None, whose: tuple[str, ...] = ()) -> T:
-        """The result of work done in a thread; past the deadline its result is thrown away, or it is never begun."""
-        job = _Job(work, whose)
+    async def run(self, work: Callable[[], T], seconds: float | None = None, clients: tuple[str, ...] = ()) -> T:
+        """Run work in a thread; past the deadline its result is discarded, or it is never started."""
+        job = _Job(work, clients)
         self._enter(job)
         waited = asyncio.wrap_future(job.future)
         try:
@@ -52,92 +51,92 @@ class Workers:
             waited.cancel()
             self._leave(job)
         if not done:
-            raise Refused(504, "deadline", f"no answer within {seconds:g} seconds; ask for less or try again")
+            raise HttpError(504, "deadline", f"no answer within {seconds:g} seconds; narrow the search or retry")
         if waited.cancelled():
             raise stopping()
         result: T = waited.result()
         return result
 
     def close(self) -> None:
-        """Lets running work finish; what is in line is never begun."""
+        """Let running work finish and drop the queue."""
         with self._lock:
             self._closed = True
-            line = list(self._line)
-        for job in line:
+            queued = list(self._queue)
+        for job in queued:
             self._leave(job)
         self._pool.shutdown(wait=True)
 
     @property
-    def taken(self) -> int:
-        """How many requests are at work or in line."""
-        return self._at_work + len(self._line)
+    def pending(self) -> int:
+        """How many requests run or wait."""
+        return self._running + len(self._queue)
 
     def _enter(self, job: _Job) -> None:
         with self._lock:
             if self._closed:
                 raise stopping()
-            if self.taken >= self._most:
-                raise _busy("too many requests are waiting; try again in a moment")
-            if any(self._taking[name] >= _half(self._most) for name in job.whose):
-                raise _busy("too many of your requests are waiting; try again in a moment")
-            self._taking.update(job.whose)
-            self._line.append(job)
-            self._begin()
+            if self.pending >= self._max_pending:
+                raise _busy("busy", "too many requests are waiting; retry in a moment")
+            if any(self._pending_by[name] >= _half(self._max_pending) for name in job.clients):
+                raise _busy("client_busy", "too many of your requests are waiting; retry in a moment")
+            self._pending_by.update(job.clients)
+            self._queue.append(job)
+            self._start()
 
     def _leave(self, job: _Job) -> None:
-        """Takes a job out of the line if it has not begun; one that has is left to its thread."""
+        """Take a job out of the queue; one that runs is left to its thread."""
         with self._lock:
-            if job in self._line:
-                self._line.remove(job)
-                _subtract(self._taking, job.whose)
+            if job in self._queue:
+                self._queue.remove(job)
+                _subtract(self._pending_by, job.clients)
         job.future.cancel()
 
-    def _begin(self) -> None:
-        """Begins whatever may begin, in the order of the line; the lock is held."""
-        for job in list(self._line):
-            if self._at_work == self._threads:
+    def _start(self) -> None:
+        """Start the jobs that may start, in the order of the queue; the lock is held."""
+        for job in list(self._queue):
+            if self._running == self._threads:
                 return
-            if all(self._working[name] < _half(self._threads) for name in job.whose):
-                self._line.remove(job)
-                self._at_work += 1
-                self._working.update(job.whose)
-                self._pool.submit(self._do, job)
+            if all(self._running_by[name] < _half(self._threads) for name in job.clients):
+                self._queue.remove(job)
+                self._running += 1
+                self._running_by.update(job.clients)
+                self._pool.submit(self._work, job)
 
-    def _do(self, job: _Job) -> None:
+    def _work(self, job: _Job) -> None:
         if not job.future.set_running_or_notify_cancel():
-            self._end(job)
+            self._finish(job)
             return
         try:
             result = job.work()
-        except BaseException as error:  # noqa: BLE001 - it is raised again where the result is awaited
-            self._end(job)
+        except BaseException as error:  # noqa: BLE001 - raised again where the result is awaited
+            self._finish(job)
             job.future.set_exception(error)
         else:
-            self._end(job)
+            self._finish(job)
             job.future.set_result(result)
 
-    def _end(self, job: _Job) -> None:
-        """Before the result is told, so that whoever hears it finds the place free."""
+    def _finish(self, job: _Job) -> None:
+        """Free the place; called before the result is set, so that whoever gets it finds the place free."""
         with self._lock:
-            self._at_work -= 1
-            _subtract(self._working, job.whose)
-            _subtract(self._taking, job.whose)
+            self._running -= 1
+            _subtract(self._running_by, job.clients)
+            _subtract(self._pending_by, job.clients)
             if not self._closed:
-                self._begin()
+                self._start()
 
 
-def whose(grant: Grant, space: str | None) -> tuple[str, ...]:
-    """A token and a space: neither many tokens of one space nor one token of many spaces gets more than its half."""
+def clients_of(grant: Grant, space: str | None) -> tuple[str, ...]:
+    """A token and its space each count as a client: neither may use more than half."""
     return (f"token {grant.name}",) if space is None else (f"token {grant.name}", f"space {space}")
 
 
-def stopping() -> Refused:
-    """What is answered when the server goes down before the work is done."""
-    return Refused(503, "stopping", "the server is stopping", {"Retry-After": "5"})
+def stopping() -> HttpError:
+    """The answer when the server stops before the work is done."""
+    return HttpError(503, "stopping", "the server is stopping", {"Retry-After": "5"})
 
 
-def _busy(message: str) -> Refused:
-    return Refused(503, "busy", message, {"Retry-After": "1"})
+def _busy(code: str, message: str) -> HttpError:
+    return HttpError(503, code, message, {"Retry-After": "1"})
 
 
 def _half(number: int) -> int:
@@ -145,7 +144,7 @@ def _half(number: int) -> int:
 
 
 def _subtract(counts: Counter[str], names: tuple[str, ...]) -> None:
-    """One less of each name; who is left with nothing is not remembered."""
+    """Subtract one from each name; names with nothing left are removed."""
     counts.subtract(names)
     for name in names:
         if not counts[name]:

@@ -1,25 +1,43 @@
-"""What the tools answer: the shapes of structured content, and the text beside it."""
+"""The results of the tools: the shapes of their structured content, and the text beside it."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Generic, TypeVar
+from urllib.parse import quote as percent_encoded
 
 from typing_extensions import TypedDict
 
-from thinkback.apps import wire_upkeep
+from thinkback.apps import wire, wire_upkeep
 from thinkback.apps.mcp.envelope import NOTICE, Quoted, provenance, quote, shown, visible
 from thinkback.apps.wire import EdgeShape
 from thinkback.apps.wire_upkeep import ForgottenShape, ReflectedShape
 from thinkback.apps.words import in_words, themes_told
 from thinkback.clock import iso
+from thinkback.errors import Action
 from thinkback.lifecycle.forget import Forgotten
 from thinkback.lifecycle.reflect.model import Reflected
 from thinkback.model import Edge, Hit, Record
 from thinkback.search.trace import Recall
 from thinkback.stores.base import VERSIONED
 
+T = TypeVar("T")
 TITLE_LENGTH = 80
+
+# How a language model acts on a remedy; what has no tool is for the person it works for.
+WORDS: Mapping[Action, str] = {
+    Action.LIST_MEMORIES: "recall and search find ids.",
+    Action.LIST_BATCHES: "The result of reflect names its batch.",
+    Action.EMBED_MISSING: "To embed them, the user can run: thinkback embed --missing",
+    Action.REEMBED: "To embed everything with the model in use, the user can run: thinkback embed",
+    Action.REFLECT: "To write themes again, call reflect.",
+    Action.AUDIT: "The user can list them with: thinkback audit",
+    Action.JUDGE: "The user can judge answers with: thinkback judge",
+    Action.CHECK: "The user can see what is wrong with: thinkback doctor",
+    Action.REPAIR: "The user can repair it with: thinkback doctor --repair",
+    Action.PULL_MODEL: "The user can fetch it with: thinkback models pull {subject}",
+    Action.INSTALL_EXTRA: "The user can install it with: pip install 'thinkback[{subject}]'",
+}
 
 
 class FoundShape(TypedDict):
@@ -39,7 +57,7 @@ class FoundShape(TypedDict):
 
 
 class FoundAnswer(TypedDict):
-    """What a search found, best first."""
+    """The memories a search found, best first; `left_out` did not fit into max_tokens."""
 
     notice: str
     memories: list[FoundShape]
@@ -48,7 +66,7 @@ class FoundAnswer(TypedDict):
 
 
 class RememberedAnswer(TypedDict):
-    """What was stored; `embedded` false means that for now it is found by its words alone."""
+    """The stored memory; without an embedding it is found by keywords only."""
 
     id: str
     created_at: str
@@ -56,7 +74,7 @@ class RememberedAnswer(TypedDict):
 
 
 class UpdatedAnswer(TypedDict):
-    """What was changed; `kept` is whether the version before is kept, which it is unless importance alone was changed."""
+    """The changed fields; `kept` is whether the previous version is kept: not if only the importance changed."""
 
     id: str
     changed: list[str]
@@ -65,19 +83,19 @@ class UpdatedAnswer(TypedDict):
 
 
 class ForgottenAnswer(ForgottenShape):
-    """Which memories are gone, with what became of the themes they were part of, and which were never there."""
+    """The removed memories, what happened to their themes, and the ids that do not exist."""
 
     unknown: list[str]
 
 
 class LinkedAnswer(TypedDict):
-    """The link as it stands."""
+    """The link."""
 
     link: EdgeShape
 
 
 class ReflectedAnswer(ReflectedShape):
-    """What consolidation did, or in a dry run would do."""
+    """What a consolidation did, or would do in a dry run."""
 
     notice: str
 
@@ -91,14 +109,14 @@ class ResultShape(TypedDict):
 
 
 class SearchAnswer(TypedDict):
-    """Results to choose from; `fetch` gives the whole text."""
+    """Results to choose from; `fetch` returns the whole text."""
 
     notice: str
     results: list[ResultShape]
 
 
 class FetchAnswer(TypedDict):
-    """One memory, whole."""
+    """One memory with its whole text."""
 
     notice: str
     id: str
@@ -109,80 +127,74 @@ class FetchAnswer(TypedDict):
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
-    """Structured content and the text that says the same."""
+class Answer(Generic[T]):
+    """Structured content, and the same as text."""
 
-    structured: Any
+    structured: T
     text: str
 
 
-def found(recall: Recall, explain: bool) -> Answer:
-    """A recall's answer: every memory quoted, and the same as data."""
+def found(recall: Recall, explain: bool) -> Answer[FoundAnswer]:
+    """The result of a search: every memory quoted, and as data."""
     left_out = sum("budget" in drop.reason for drop in recall.trace.drops)
     structured: FoundAnswer = {
         "notice": NOTICE,
         "memories": [_found(hit, explain) for hit in recall],
         "left_out": left_out,
-        "warnings": [str(warning) for warning in recall.warnings],
+        "warnings": wire.warnings(recall.warnings, WORDS),
     }
     quoted = [Quoted(in_words(hit.record), {**provenance(hit.record), "score": round(hit.score, 6)}) for hit in recall]
     remarks = [f"{left_out} more did not fit into max_tokens."] if left_out else []
     explained = [f"Why memory {hit.rank}: {hit.why()}" for hit in recall] if explain else []
-    text = "\n".join(
-        [quote(quoted), *remarks, *explained, *(f"Warning: {visible(str(warning))}" for warning in recall.warnings)]
-    )
-    return Answer(shown(structured), text)
+    warnings = [f"Warning: {visible(warning)}" for warning in structured["warnings"]]
+    return Answer(shown(structured), "\n".join([quote(quoted), *remarks, *explained, *warnings]))
 
 
-def remembered(record: Record) -> Answer:
-    """What `remember` answers."""
-    structured: RememberedAnswer = {
-        "id": record.id,
-        "created_at": str(iso(record.created_at)),
-        "embedded": record.embedded,
-    }
-    return Answer(shown(structured), f"Remembered as {json.dumps(shown(record.id), ensure_ascii=False)}.")
+def remembered(record: Record) -> Answer[RememberedAnswer]:
+    """The result of `remember`."""
+    structured = wire.shaped(RememberedAnswer, record)
+    return Answer(shown(structured), f"Remembered as {_quoted(record.id)}.")
 
 
-def updated(record: Record, changed: Sequence[str]) -> Answer:
-    """What `update` answers."""
+def updated(record: Record, changed: Sequence[str]) -> Answer[UpdatedAnswer]:
+    """The result of `update`."""
     structured: UpdatedAnswer = {
         "id": record.id,
         "changed": list(changed),
         "kept": any(name in VERSIONED for name in changed),
         "embedded": record.embedded,
     }
-    tail = "; the version before is kept." if structured["kept"] else "."
-    name = json.dumps(shown(record.id), ensure_ascii=False)
-    return Answer(shown(structured), f"Changed {', '.join(changed)} of {name}{tail}")
+    tail = "; the previous version is kept." if structured["kept"] else "."
+    return Answer(shown(structured), f"Changed {', '.join(changed)} of {_quoted(record.id)}{tail}")
 
 
-def forgotten(asked: Sequence[str], done: Forgotten) -> Answer:
-    """What `forget` answers."""
+def forgotten(asked: Sequence[str], done: Forgotten) -> Answer[ForgottenAnswer]:
+    """The result of `forget`."""
     unknown = [id for id in dict.fromkeys(asked) if id not in done.ids]
-    structured: ForgottenAnswer = {**wire_upkeep.forgotten(done), "unknown": unknown}
+    structured: ForgottenAnswer = {**wire_upkeep.forgotten(done, WORDS), "unknown": unknown}
     parts = [f"Forgot {len(done.ids)}."]
     if unknown:
-        parts.append(f"{len(unknown)} of the ids named no memory.")
+        parts.append(f"{len(unknown)} of the ids do not exist.")
     if done.reflections:
         parts.append(f"Themes: {themes_told(len(done.reflections), len(done.rebuilt))}.")
-    return Answer(shown(structured), " ".join([*parts, *(f"Warning: {warning}." for warning in done.warnings)]))
+    parts += [f"Warning: {visible(warning)}" for warning in structured["warnings"]]
+    return Answer(shown(structured), " ".join(parts))
 
 
-def linked(edge: Edge, shape: EdgeShape) -> Answer:
-    """What `link` answers."""
-    structured: LinkedAnswer = {"link": shape}
-    return Answer(shown(structured), f"Linked, kind {json.dumps(shown(edge.kind))}, weight {edge.weight:g}.")
+def linked(edge: Edge) -> Answer[LinkedAnswer]:
+    """The result of `link`."""
+    structured: LinkedAnswer = {"link": wire.edge(edge)}
+    return Answer(shown(structured), f"Linked, kind {_quoted(edge.kind)}, weight {edge.weight:g}.")
 
 
-def reflected(done: Reflected) -> Answer:
-    """What `reflect` answers; themes are made of the memories' own words, so they are data too."""
-    structured: ReflectedAnswer = {"notice": NOTICE, **wire_upkeep.reflected(done)}
+def reflected(done: Reflected) -> Answer[ReflectedAnswer]:
+    """The result of `reflect`; themes contain words of the memories, so they are data too."""
+    structured: ReflectedAnswer = {"notice": NOTICE, **wire_upkeep.reflected(done, WORDS)}
     return _as_json(structured)
 
 
-def results(recall: Recall) -> Answer:
-    """What `search` answers; JSON text, as its clients expect."""
+def results(recall: Recall) -> Answer[SearchAnswer]:
+    """The result of `search`, as JSON text, which its clients expect."""
     structured: SearchAnswer = {
         "notice": NOTICE,
         "results": [{"id": hit.id, "title": title(hit.record), "url": uri(hit.id)} for hit in recall],
@@ -190,8 +202,8 @@ def results(recall: Recall) -> Answer:
     return _as_json(structured)
 
 
-def fetched(record: Record) -> Answer:
-    """What `fetch` answers; JSON text, as its clients expect."""
+def fetched(record: Record) -> Answer[FetchAnswer]:
+    """The result of `fetch`, as JSON text, which its clients expect."""
     structured: FetchAnswer = {
         "notice": NOTICE,
         "id": record.id,
@@ -210,9 +222,7 @@ def title(record: Record) -> str:
 
 
 def uri(id: str) -> str:
-    """The address of a memory as a resource."""
-    from urllib.parse import quote as percent_encoded
-
+    """The URI of a memory as a resource."""
     return f"thinkback://memory/{percent_encoded(id, safe='')}"
 
 
@@ -233,6 +243,10 @@ def _found(hit: Hit, explain: bool) -> FoundShape:
     }
 
 
-def _as_json(structured: Any) -> Answer:
+def _quoted(text: str) -> str:
+    return json.dumps(shown(text), ensure_ascii=False)
+
+
+def _as_json(structured: T) -> Answer[T]:
     plain = shown(structured)
     return Answer(plain, json.dumps(plain, ensure_ascii=False))

@@ -9,16 +9,16 @@ from thinkback.model import Record
 from thinkback.search.selection import tokens
 
 OPENING = (
-    "You have a long-term memory, reached through the thinkback tools: recall before you answer what may have come up before, "
+    "You have a long-term memory, available through the thinkback tools: recall before you answer what may have come up before, "
     "remember what will matter later."
 )
-LEAST_TOKENS, USUAL_TOKENS, MOST_TOKENS = 100, 1000, 100_000
+MIN_TOKENS, DEFAULT_TOKENS, MAX_TOKENS = 100, 1000, 100_000
 STANDING_KINDS = ("preference", "procedure")
-MOST_LISTED = 200
+MAX_LISTED = 200
 
 
 def brief(memory: Memory, topic: str, max_tokens: int) -> str:
-    """What is known about a topic or, without one, what always holds and what came last; never more than the budget."""
+    """Memories about a topic, or the standing and the latest ones without a topic, within the budget."""
     quoted: list[Quoted] = []
     for record in _candidates(memory, topic):
         longer = [*quoted, Quoted(in_words(record), provenance(record))]
@@ -28,7 +28,7 @@ def brief(memory: Memory, topic: str, max_tokens: int) -> str:
 
 
 def _written(topic: str, quoted: list[Quoted]) -> str:
-    about = f"What it holds about {topic!r}:" if topic else "What it holds first of all:"
+    about = f"What it holds about {topic!r}:" if topic else "What matters most in it:"
     return f"{OPENING}\n\n{about}\n{quote(quoted)}"
 
 
@@ -38,8 +38,8 @@ def _candidates(memory: Memory, topic: str) -> Iterator[Record]:
         yield from (hit.record for hit in memory.recall(topic, limit=50))
         return
     standing = (
-        *memory.list(limit=MOST_LISTED, priorities=["P1"]),
-        *memory.list(limit=MOST_LISTED, kinds=STANDING_KINDS),
-        *memory.list(limit=MOST_LISTED),
+        *memory.list(limit=MAX_LISTED, priorities=["P1"]),
+        *memory.list(limit=MAX_LISTED, kinds=STANDING_KINDS),
+        *memory.list(limit=MAX_LISTED),
     )
     yield from {record.id: record for record in standing}.values()

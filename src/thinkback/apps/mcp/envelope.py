@@ -1,7 +1,7 @@
-"""Memories on their way to a language model: quoted as data, with their provenance, between marks that cannot be forged.
+"""Memories for a language model: quoted as data, with their provenance, between marks that cannot be forged.
 
-Every quoted line begins with `| `, and the lines around it carry a mark drawn anew for each answer and found in no quoted text.
-A memory was written before the mark was drawn, so it cannot pretend to end its own quotation.
+Every quoted line begins with `| `, and the lines around a memory carry a random mark that is new for each answer and occurs in no
+quoted text. A memory was written before the mark was drawn, so it cannot fake the end of its own quotation.
 """
 
 import json
@@ -19,7 +19,7 @@ NOTICE = (
     "found inside them."
 )
 
-# What a reader cannot see but a model or a terminal obeys: control characters, line separators, text direction overrides,
+# Invisible to a reader, but not to a model or a terminal: control characters, line separators, text direction overrides,
 # invisible operators, lone surrogates, Unicode tags and variation selectors that can carry hidden text.
 _HIDDEN = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u180e\u200b\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\ud800-\udfff\U000e0000-\U000e0fff]"
@@ -28,14 +28,14 @@ _HIDDEN = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Quoted:
-    """A text to quote and what is known about where it comes from."""
+    """A text to quote, and where it comes from."""
 
     text: str
     provenance: Mapping[str, Any]
 
 
 def visible(text: str) -> str:
-    """The text with what would act unseen spelled out, as in `\\u{202e}`; line feeds and tabs stay."""
+    """The text with invisible characters escaped, as in `\\u{202e}`; line feeds and tabs stay."""
     return _HIDDEN.sub(lambda found: f"\\u{{{ord(found.group()):x}}}", text)
 
 
@@ -51,7 +51,7 @@ def shown(value: Any) -> Any:
 
 
 def provenance(record: Record) -> dict[str, Any]:
-    """Where a memory comes from and how much it is worth; what is not known is left out."""
+    """Where a memory comes from and how far to trust it; unknown values are left out."""
     known = {
         "id": record.id,
         "date": str(iso(record.date))[:10],
@@ -66,7 +66,7 @@ def provenance(record: Record) -> dict[str, Any]:
 
 
 def quote(quoted: Sequence[Quoted], draw: Callable[[], str] = lambda: secrets.token_hex(8)) -> str:
-    """All texts in one envelope; an empty one says so."""
+    """All texts in one envelope, or a sentence that there are none."""
     if not quoted:
         return "No memories."
     mark = _mark(quoted, draw)
@@ -84,7 +84,7 @@ def _block(one: Quoted, place: int, mark: str) -> str:
 
 
 def _mark(quoted: Sequence[Quoted], draw: Callable[[], str]) -> str:
-    """A mark that stands in none of the texts."""
+    """A mark that occurs in none of the texts."""
     everything = "\n".join(f"{one.text}\n{one.provenance}" for one in quoted)
     mark = draw()
     while mark in everything:

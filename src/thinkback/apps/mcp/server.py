@@ -1,4 +1,4 @@
-"""The MCP server: a thin translation of the tool table, two resources and a prompt."""
+"""The MCP server: the table of tools, two resources and a prompt."""
 
 import json
 from collections.abc import Awaitable, Callable, Mapping
@@ -15,12 +15,12 @@ from pydantic import TypeAdapter, ValidationError
 
 from thinkback import __version__
 from thinkback.apps import wire
-from thinkback.apps.mcp.answers import uri
-from thinkback.apps.mcp.brief import LEAST_TOKENS, MOST_TOKENS, USUAL_TOKENS, brief
+from thinkback.apps.mcp.answers import WORDS, uri
+from thinkback.apps.mcp.brief import DEFAULT_TOKENS, MAX_TOKENS, MIN_TOKENS, brief
 from thinkback.apps.mcp.envelope import NOTICE, Quoted, provenance, quote, shown, visible
 from thinkback.apps.mcp.tools import TOOLS, Tool
-from thinkback.apps.validation import problems, reworded
-from thinkback.errors import InvalidInput, ThinkbackError
+from thinkback.apps.validation import problems
+from thinkback.errors import InvalidInput, ThinkbackError, worded
 from thinkback.memory import Memory
 
 T = TypeVar("T")
@@ -34,22 +34,22 @@ STATS_URI = "thinkback://stats"
 MEMORY_URI = "thinkback://memory/"
 
 
-class Door(Protocol):
-    """How a request reaches a memory: what its caller may do, which memory it is, and where blocking work runs.
+class Access(Protocol):
+    """How a request reaches a memory: the scopes of its caller, its memory, and where blocking work runs.
 
-    `tells_paths` is whether callers may know where files lie.
+    `shows_paths` is whether callers may see file paths.
     """
 
-    tells_paths: bool
+    shows_paths: bool
 
     def scopes(self, context: Context) -> frozenset[str]: ...
     def memory(self, context: Context, scope: str) -> AbstractContextManager[Memory]: ...
     def run(self, context: Context, work: Callable[[], T], searches: bool) -> Awaitable[T]: ...
 
 
-def build(door: Door) -> Server[Any]:
-    """A server for whoever the door lets in."""
-    desk = _Desk(door)
+def build(access: Access) -> Server[Any]:
+    """A server with this access to memories."""
+    handlers = _Handlers(access)
     return Server(
         "thinkback",
         version=__version__,
@@ -57,13 +57,13 @@ def build(door: Door) -> Server[Any]:
         description="Memory search for AI agents",
         instructions=INSTRUCTIONS,
         get_tool_input_schema=lambda name: input_schema(TOOLS[name]) if name in TOOLS else None,
-        on_list_tools=desk.list_tools,
-        on_call_tool=desk.call_tool,
-        on_list_resources=desk.list_resources,
-        on_list_resource_templates=desk.list_templates,
-        on_read_resource=desk.read_resource,
-        on_list_prompts=desk.list_prompts,
-        on_get_prompt=desk.get_prompt,
+        on_list_tools=handlers.list_tools,
+        on_call_tool=handlers.call_tool,
+        on_list_resources=handlers.list_resources,
+        on_list_resource_templates=handlers.list_templates,
+        on_read_resource=handlers.read_resource,
+        on_list_prompts=handlers.list_prompts,
+        on_get_prompt=handlers.get_prompt,
     )
 
 
@@ -98,20 +98,20 @@ def described(tool: Tool) -> types.Tool:
     )
 
 
-class _Desk:
+class _Handlers:
     """The handlers of one server."""
 
-    def __init__(self, door: Door) -> None:
-        self._door = door
+    def __init__(self, access: Access) -> None:
+        self._access = access
 
     async def list_tools(self, context: Context, _: types.PaginatedRequestParams | None) -> types.ListToolsResult:
-        scopes = self._door.scopes(context)
+        scopes = self._access.scopes(context)
         return types.ListToolsResult(tools=[described(tool) for tool in TOOLS.values() if tool.scope in scopes])
 
     async def call_tool(self, context: Context, params: types.CallToolRequestParams) -> types.CallToolResult:
         tool = TOOLS.get(params.name)
-        if tool is None or tool.scope not in self._door.scopes(context):
-            raise MCPError(types.INVALID_PARAMS, f"there is no tool {params.name[:80]!r} here")
+        if tool is None or tool.scope not in self._access.scopes(context):
+            raise MCPError(types.INVALID_PARAMS, f"there is no tool {params.name[:80]!r}")
         try:
             asked = tool.takes.model_validate(_text_only(params.arguments or {}))
             answer = await self._with_memory(
@@ -120,7 +120,7 @@ class _Desk:
         except ValidationError as error:
             return _failed("\n".join(problems(error, tool.takes)))
         except ThinkbackError as error:
-            return _failed(_said(error))
+            return _failed(worded(error, WORDS))
         return types.CallToolResult(
             content=[types.TextContent(type="text", text=answer.text)], structured_content=answer.structured
         )
@@ -159,7 +159,7 @@ class _Desk:
         try:
             text = await self._with_memory(context, "read", lambda memory: brief(memory, topic, budget), searches=True)
         except ThinkbackError as error:
-            raise MCPError(types.INVALID_PARAMS, visible(_said(error))) from None
+            raise MCPError(types.INVALID_PARAMS, visible(worded(error, WORDS))) from None
         message = types.PromptMessage(role="user", content=types.TextContent(type="text", text=text))
         return types.GetPromptResult(description=BRIEF.description, messages=[message])
 
@@ -167,27 +167,27 @@ class _Desk:
         try:
             return await self._with_memory(context, "read", work)
         except ThinkbackError as error:
-            raise MCPError(types.INVALID_PARAMS, visible(_said(error)), {"uri": address}) from None
+            raise MCPError(types.INVALID_PARAMS, visible(worded(error, WORDS)), {"uri": address}) from None
 
     async def _with_memory(
         self, context: Context, scope: str, work: Callable[[Memory], T], searches: bool = False
     ) -> T:
-        """The one way to a memory, so that no handler can forget to ask what its caller may do."""
-        if scope not in self._door.scopes(context):
-            raise MCPError(types.INVALID_PARAMS, f"this needs the scope {scope}, which the caller does not have")
+        """The only way to a memory, so that no handler can skip the check of the scope."""
+        if scope not in self._access.scopes(context):
+            raise MCPError(types.INVALID_PARAMS, f"this needs the scope {scope}")
 
         def reached() -> T:
-            with self._door.memory(context, scope) as memory:
+            with self._access.memory(context, scope) as memory:
                 return work(memory)
 
-        return await self._door.run(context, reached, searches)
+        return await self._access.run(context, reached, searches)
 
     def _may_read(self, context: Context) -> bool:
-        return "read" in self._door.scopes(context)
+        return "read" in self._access.scopes(context)
 
     def _stats(self, memory: Memory) -> Any:
         counts = wire.stats(memory.stats())
-        if not self._door.tells_paths:
+        if not self._access.shows_paths:
             counts.pop("path", None)
         return shown(counts)
 
@@ -201,47 +201,41 @@ ONE_MEMORY = types.ResourceTemplate(
 BRIEF = types.Prompt(
     name="brief",
     title="Brief me from memory",
-    description="What the memory holds about a topic or, without one, what always holds and what came last.",
+    description="Memories about a topic; without one, the standing and the latest memories.",
     arguments=[
         types.PromptArgument(name="topic", description="What the session is about.", required=False),
         types.PromptArgument(
             name="max_tokens",
-            description=f"About how many tokens the briefing may take, {LEAST_TOKENS} to {MOST_TOKENS}; usually {USUAL_TOKENS}.",
+            description=f"Approximate maximum number of tokens, {MIN_TOKENS} to {MAX_TOKENS} (default: {DEFAULT_TOKENS}).",
             required=False,
         ),
     ],
 )
 
 
-# How an agent does what the engine's errors tell people at a command line to do.
-_WORDS = {"`thinkback list` shows the ids": "recall and search find ids"}
-
-
-def _said(error: ThinkbackError) -> str:
-    return reworded(str(error), _WORDS)
-
-
 def _text_only(arguments: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The arguments, if all of their strings are text: JSON can spell half a character, and nothing can store it."""
+    """The arguments, if all their strings are valid text: JSON can express a lone surrogate, which cannot be stored."""
     try:
         json.dumps(arguments, ensure_ascii=False).encode()
     except UnicodeEncodeError:
-        raise InvalidInput("the arguments hold a lone surrogate, which is no text; remove it") from None
+        raise InvalidInput(
+            "the arguments hold a lone surrogate, which is not valid text", code="lone_surrogate"
+        ) from None
     return arguments
 
 
 def _budget(given: Mapping[str, str]) -> int:
-    written = given.get("max_tokens") or str(USUAL_TOKENS)
-    if not (written.isascii() and written.isdigit() and LEAST_TOKENS <= int(written[:9]) <= MOST_TOKENS):
+    written = given.get("max_tokens") or str(DEFAULT_TOKENS)
+    if not (written.isascii() and written.isdigit() and MIN_TOKENS <= int(written[:9]) <= MAX_TOKENS):
         raise MCPError(
             types.INVALID_PARAMS,
-            f"max_tokens must be a number from {LEAST_TOKENS} to {MOST_TOKENS}; got {written[:40]!r}",
+            f"max_tokens must be a number from {MIN_TOKENS} to {MAX_TOKENS}; got {written[:40]!r}",
         )
     return int(written)
 
 
 def _client(context: Context) -> str:
-    """The client's own name, for provenance."""
+    """The client's name, for provenance."""
     known = context.session.client_params
     name = known.client_info.name.strip() if known is not None else ""
     return f"mcp:{name[:100]}" if name else "mcp"

@@ -12,16 +12,16 @@ from thinkback.apps.mcp.server import Context, build
 from thinkback.memory import Memory
 
 T = TypeVar("T")
-EVERYTHING = frozenset({"read", "write", "delete"})
-READING = frozenset({"read"})
+ALL_SCOPES = frozenset({"read", "write", "delete"})
+READ_SCOPES = frozenset({"read"})
 
 
 class OneMemory:
-    """The door of a process that serves one memory to one client, which started it and knows the machine."""
+    """The access of a process that serves one memory to the client that started it."""
 
-    tells_paths = True
+    shows_paths = True
 
-    def __init__(self, memory: Memory, scopes: frozenset[str] = EVERYTHING) -> None:
+    def __init__(self, memory: Memory, scopes: frozenset[str] = ALL_SCOPES) -> None:
         self._memory = memory
         self._scopes = scopes
 
@@ -40,8 +40,8 @@ class OneMemory:
 
 
 def run(memory: Memory, *, read_only: bool = False) -> None:
-    """Serves until the client closes the connection."""
-    server = build(OneMemory(memory, READING if read_only else EVERYTHING))
+    """Serve until the client closes the connection."""
+    server = build(OneMemory(memory, READ_SCOPES if read_only else ALL_SCOPES))
 
     async def serve() -> None:
         async with stdio_server() as (incoming, outgoing):

@@ -1,12 +1,15 @@
-"""The tools: a table of rows, each with what it takes, what it answers, what it may do and the one function that does it."""
+"""The tools: one function each, and a table with the title and the scope.
 
+A function's docstring is the description that language models read; its annotations give the input and output schemas.
+"""
+
+import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, get_args, get_type_hints
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from thinkback.apps import wire
 from thinkback.apps.mcp import answers
 from thinkback.apps.mcp.answers import Answer
 from thinkback.apps.validation import TEXT_LIMIT
@@ -19,44 +22,41 @@ Scope = Literal["read", "write", "delete"]
 
 
 class Arguments(BaseModel):
-    """What a tool takes; a misspelt argument is an error."""
+    """The arguments of a tool; an unknown one is an error."""
 
     model_config = ConfigDict(extra="forbid")
 
 
-_WHERE = {"tags", "kinds", "threads", "since", "until", "as_of", "known_at", "everything"}
-
-
-class Narrowed(Arguments):
-    """A search and what narrows it."""
+class SearchWithFilter(Arguments):
+    """A search and its filter."""
 
     query: str = Field(description="What to look for, in plain words.", max_length=10_000)
-    limit: int = Field(8, ge=1, le=50, description="How many memories to return at most.")
-    tags: list[str] = Field([], description="Only memories that carry all of these tags.")
+    limit: int = Field(8, ge=1, le=50, description="Maximum number of memories to return.")
+    tags: list[str] = Field([], description="Only memories with all of these tags.")
     kinds: list[str] = Field([], description=f"Only memories of these kinds: {', '.join(KINDS)}.")
     threads: list[str] = Field([], description="Only memories of these threads (conversations).")
     since: str | None = Field(None, description="Only memories dated at or after this ISO 8601 time.")
     until: str | None = Field(None, description="Only memories dated before this ISO 8601 time.")
-    as_of: str | None = Field(None, description="What was true at this ISO 8601 time, instead of now.")
+    as_of: str | None = Field(None, description="Only what was valid at this ISO 8601 time, instead of now.")
     known_at: str | None = Field(
-        None, description="What was remembered at this ISO 8601 time, before later corrections."
+        None, description="Only what was stored at this ISO 8601 time, before later corrections."
     )
-    everything: bool = Field(False, description="Also memories that are no longer true, expired or archived.")
+    everything: bool = Field(False, description="Include memories that are no longer valid, expired or archived.")
 
     def where(self) -> dict[str, Any]:
-        """The filter, as the engine takes it."""
-        given = self.model_dump(include=_WHERE)
+        """The filter as keyword arguments for the engine."""
+        given = self.model_dump(include=set(SearchWithFilter.model_fields) - {"query", "limit"})
         return {name: value for name, value in given.items() if value}
 
 
-class RecallArguments(Narrowed):
+class RecallArguments(SearchWithFilter):
     """Arguments of `recall`."""
 
     max_tokens: int = Field(
-        4000, ge=0, le=1_000_000, description="About how many tokens of text to return; 0 for no cap."
+        4000, ge=0, le=1_000_000, description="Approximate maximum number of tokens of text; 0 for no limit."
     )
     recipe: str | None = Field(None, description="A named ranking recipe, such as default, precise or keyword.")
-    explain: bool = Field(False, description="Say for every memory what each leg and signal added to its score.")
+    explain: bool = Field(False, description="Explain for every memory what each leg and signal added to its score.")
 
 
 class RememberArguments(Arguments):
@@ -72,8 +72,8 @@ class RememberArguments(Arguments):
         None, description="The conversation it belongs to; memories of a thread are linked in order."
     )
     importance: float | None = Field(None, ge=0, le=1, description="0 (trivial) to 1 (vital).")
-    source: str | None = Field(None, description="Where it comes from; the client's name if left out.")
-    valid_from: str | None = Field(None, description="When it happened or began to be true, ISO 8601; now if left out.")
+    source: str | None = Field(None, description="Where it comes from (default: the client's name).")
+    valid_from: str | None = Field(None, description="When it happened or became true, ISO 8601 (default: now).")
     valid_to: str | None = Field(None, description="When it stops being true, ISO 8601.")
     metadata: dict[str, Any] = Field({}, description="Anything else, as a JSON object.")
 
@@ -82,32 +82,27 @@ class UpdateArguments(Arguments):
     """Arguments of `update`."""
 
     id: str = Field(description="The id of the memory to change.")
-    text: str | None = Field(
-        None, max_length=TEXT_LIMIT, description="The text as it should read; unchanged if left out."
-    )
-    tags: list[str] | None = Field(
-        None, description="All the tags it should carry; [] for none, unchanged if left out."
-    )
-    valid_from: str | None = Field(None, description="When it happened or began to be true, ISO 8601.")
+    text: str | None = Field(None, max_length=TEXT_LIMIT, description="The new text (default: unchanged).")
+    tags: list[str] | None = Field(None, description="The complete new list of tags, [] for none (default: unchanged).")
+    valid_from: str | None = Field(None, description="When it happened or became true, ISO 8601.")
     valid_to: str | None = Field(
-        None, description="When it stopped being true, ISO 8601; an empty text for: it still is."
+        None, description="When it stopped being true, ISO 8601; an empty text if it is still true."
     )
     importance: float | None = Field(None, ge=0, le=1, description="0 (trivial) to 1 (vital).")
 
     def changes(self) -> dict[str, Any]:
-        """What is to be different; models write null for what they leave alone."""
+        """The changes; language models write null for fields they do not change."""
         given = self.model_dump(exclude={"id"}, exclude_none=True)
         if not given:
-            raise InvalidInput(
-                f"nothing to change was given; say {', '.join(name for name in type(self).model_fields if name != 'id')}"
-            )
+            names = ", ".join(name for name in type(self).model_fields if name != "id")
+            raise InvalidInput(f"no change was given; give one of {names}", code="no_change")
         return {name: None if name == "valid_to" and value == "" else value for name, value in given.items()}
 
 
 class ForgetArguments(Arguments):
     """Arguments of `forget`."""
 
-    ids: list[str] = Field(min_length=1, max_length=100, description="Ids of the memories to remove for good.")
+    ids: list[str] = Field(min_length=1, max_length=100, description="Ids of the memories to remove permanently.")
 
 
 class LinkArguments(Arguments):
@@ -116,19 +111,19 @@ class LinkArguments(Arguments):
     from_id: str = Field(description="The memory the link starts from.")
     to_id: str = Field(description="The memory it leads to.")
     kind: str = Field("related", max_length=100, description="What the link means: related, causes, contradicts, …")
-    weight: float = Field(1.0, ge=0, allow_inf_nan=False, description="How strong the link is: 0 or more, usually 1.")
+    weight: float = Field(1.0, ge=0, allow_inf_nan=False, description="The strength of the link: 0 or more, usually 1.")
 
 
 class ReflectArguments(Arguments):
     """Arguments of `reflect`."""
 
-    dry_run: bool = Field(False, description="Only say what would be done.")
+    dry_run: bool = Field(False, description="Report what would be done without doing it.")
 
 
 class SearchArguments(Arguments):
     """Arguments of `search`."""
 
-    query: str = Field(description="What to look for.", max_length=10_000)
+    query: str = Field(description="The search query.", max_length=10_000)
 
 
 class FetchArguments(Arguments):
@@ -137,161 +132,105 @@ class FetchArguments(Arguments):
     id: str = Field(description="The id of a search result.")
 
 
-@dataclass(frozen=True, slots=True)
-class Tool:
-    """One row of the table; `run` gets the memory, the checked arguments and the name of the client."""
-
-    name: str
-    title: str
-    about: str
-    scope: Scope
-    takes: type[Arguments]
-    gives: Any
-    run: Callable[[Memory, Any, str], Answer]
-    idempotent: bool = True
-    searches: bool = False
-
-
-def recall(memory: Memory, asked: RecallArguments, client: str) -> Answer:
+def recall(memory: Memory, asked: RecallArguments, client: str) -> Answer[answers.FoundAnswer]:
+    """Search the memory by meaning, words, time and links, best first. Use it before answering anything that may have come up
+    before, and phrase the query like the fact you hope to find.
+    """
     recipe = None if asked.recipe is None else named(asked.recipe)
-    found = memory.recall(
-        asked.query,
-        limit=asked.limit,
-        recipe=recipe,
-        max_tokens=asked.max_tokens,
-        **asked.where(),
-    )
+    found = memory.recall(asked.query, limit=asked.limit, recipe=recipe, max_tokens=asked.max_tokens, **asked.where())
     return answers.found(found, asked.explain)
 
 
-def search_keywords(memory: Memory, asked: Narrowed, client: str) -> Answer:
-    return answers.found(memory.search_keywords(asked.query, limit=asked.limit, **asked.where()), False)
-
-
-def remember(memory: Memory, asked: RememberArguments, client: str) -> Answer:
+def remember(memory: Memory, asked: RememberArguments, client: str) -> Answer[answers.RememberedAnswer]:
+    """Store one memory for later sessions. Write one self-contained fact per call, and leave secrets out."""
     fields = {name: value for name, value in asked.model_dump(exclude={"text"}).items() if value not in (None, [], {})}
-    fields.setdefault("source", client)
-    return answers.remembered(memory.remember(asked.text, **fields))
+    return answers.remembered(memory.remember(asked.text, **{"source": client, **fields}))
 
 
-def update(memory: Memory, asked: UpdateArguments, client: str) -> Answer:
+def update(memory: Memory, asked: UpdateArguments, client: str) -> Answer[answers.UpdatedAnswer]:
+    """Change a memory: its text, tags, times or importance. Earlier text, tags and times are kept, and recall with known_at still
+    finds them. For a fact that has ended, set valid_to and remember the new fact.
+    """
     changes = asked.changes()
     return answers.updated(memory.update(asked.id, **changes), list(changes))
 
 
-def forget(memory: Memory, asked: ForgetArguments, client: str) -> Answer:
+def forget(memory: Memory, asked: ForgetArguments, client: str) -> Answer[answers.ForgottenAnswer]:
+    """Remove memories permanently, with everything derived from them. Use it only for what the user wants gone; correct a mistake
+    or an outdated fact with update instead.
+    """
     return answers.forgotten(asked.ids, memory.forget(*asked.ids))
 
 
-def link(memory: Memory, asked: LinkArguments, client: str) -> Answer:
-    edge = memory.link(asked.from_id, asked.to_id, asked.kind, asked.weight)
-    return answers.linked(edge, wire.edge(edge))
+def link(memory: Memory, asked: LinkArguments, client: str) -> Answer[answers.LinkedAnswer]:
+    """Link one memory to another, so that finding one helps to find the other."""
+    return answers.linked(memory.link(asked.from_id, asked.to_id, asked.kind, asked.weight))
 
 
-def reflect(memory: Memory, asked: ReflectArguments, client: str) -> Answer:
+def reflect(memory: Memory, asked: ReflectArguments, client: str) -> Answer[answers.ReflectedAnswer]:
+    """Consolidate the memory: promote proven memories, link similar ones and write a reflection on every theme. No memory is
+    changed or lost. Call it at the end of a long session.
+    """
     return answers.reflected(memory.reflect(asked.dry_run))
 
 
-def search(memory: Memory, asked: SearchArguments, client: str) -> Answer:
+def search_keywords(memory: Memory, asked: SearchWithFilter, client: str) -> Answer[answers.FoundAnswer]:
+    """Search by keywords only: "quoted phrases", AND, OR, NOT, prefix*. Use it for names, numbers and code."""
+    return answers.found(memory.search_keywords(asked.query, limit=asked.limit, **asked.where()), False)
+
+
+def search(memory: Memory, asked: SearchArguments, client: str) -> Answer[answers.SearchAnswer]:
+    """Search the memory and list ids and titles; fetch returns the whole text of one."""
     return answers.results(memory.recall(asked.query, limit=10))
 
 
-def fetch(memory: Memory, asked: FetchArguments, client: str) -> Answer:
+def fetch(memory: Memory, asked: FetchArguments, client: str) -> Answer[answers.FetchAnswer]:
+    """The whole text of one memory, and where it comes from."""
     return answers.fetched(memory.get(asked.id))
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    """One row of the table; `run` gets the memory, the checked arguments and the name of the client."""
+
+    title: str
+    scope: Scope
+    run: Callable[[Memory, Any, str], Answer[Any]]
+    idempotent: bool = True
+    searches: bool = False
+
+    @property
+    def name(self) -> str:
+        return self.run.__name__
+
+    @property
+    def about(self) -> str:
+        """The description for language models."""
+        return " ".join((inspect.getdoc(self.run) or "").split())
+
+    @property
+    def takes(self) -> type[Arguments]:
+        """The model of the arguments."""
+        model: type[Arguments] = get_type_hints(self.run)["asked"]
+        return model
+
+    @property
+    def gives(self) -> Any:
+        """The shape of the structured content."""
+        return get_args(get_type_hints(self.run)["return"])[0]
 
 
 TOOLS: dict[str, Tool] = {
     tool.name: tool
     for tool in (
-        Tool(
-            name="recall",
-            title="Recall memories",
-            about="Searches the memory by meaning, words, time and links, best first. Use it before answering anything "
-            "that may have come up before, and phrase the query like the fact you hope to find.",
-            scope="read",
-            takes=RecallArguments,
-            gives=answers.FoundAnswer,
-            run=recall,
-            searches=True,
-        ),
-        Tool(
-            name="remember",
-            title="Remember something",
-            about="Stores one memory for later sessions. Write one fact a call, self-contained; leave secrets out.",
-            scope="write",
-            takes=RememberArguments,
-            gives=answers.RememberedAnswer,
-            run=remember,
-            idempotent=False,
-        ),
-        Tool(
-            name="update",
-            title="Correct a memory",
-            about="Changes a memory: its text, tags, times or importance. The text, tags and times it had are kept, and recall "
-            "with known_at still finds them. For a fact that has ended, set valid_to and remember the new fact.",
-            scope="write",
-            takes=UpdateArguments,
-            gives=answers.UpdatedAnswer,
-            run=update,
-            idempotent=False,
-        ),
-        Tool(
-            name="forget",
-            title="Forget memories",
-            about="Removes memories for good, with everything derived from them. Only for what the user wants gone; "
-            "a mistake or a fact that has changed is better corrected with update.",
-            scope="delete",
-            takes=ForgetArguments,
-            gives=answers.ForgottenAnswer,
-            run=forget,
-        ),
-        Tool(
-            name="link",
-            title="Link two memories",
-            about="Links one memory to another, so that finding one helps to find the other.",
-            scope="write",
-            takes=LinkArguments,
-            gives=answers.LinkedAnswer,
-            run=link,
-        ),
-        Tool(
-            name="reflect",
-            title="Reflect on what is remembered",
-            about="Consolidates the memory: promotes what has proved itself, links what is alike and writes a reflection "
-            "on every theme. Memories are never changed or lost. Call it at the end of a long session.",
-            scope="write",
-            takes=ReflectArguments,
-            gives=answers.ReflectedAnswer,
-            run=reflect,
-        ),
-        Tool(
-            name="search_keywords",
-            title="Search by exact words",
-            about='Searches by words alone: "quoted phrases", AND, OR, NOT, prefix*. Use it for names, numbers and code.',
-            scope="read",
-            takes=Narrowed,
-            gives=answers.FoundAnswer,
-            run=search_keywords,
-            searches=True,
-        ),
-        Tool(
-            name="search",
-            title="Search",
-            about="Searches the memory and lists ids and titles; fetch gives the whole text of one.",
-            scope="read",
-            takes=SearchArguments,
-            gives=answers.SearchAnswer,
-            run=search,
-            searches=True,
-        ),
-        Tool(
-            name="fetch",
-            title="Fetch one memory",
-            about="The whole text of one memory, with where it comes from.",
-            scope="read",
-            takes=FetchArguments,
-            gives=answers.FetchAnswer,
-            run=fetch,
-        ),
+        Tool("Recall memories", "read", recall, searches=True),
+        Tool("Remember something", "write", remember, idempotent=False),
+        Tool("Correct a memory", "write", update, idempotent=False),
+        Tool("Forget memories", "delete", forget),
+        Tool("Link two memories", "write", link),
+        Tool("Reflect on the memory", "write", reflect),
+        Tool("Search by keywords", "read", search_keywords, searches=True),
+        Tool("Search", "read", search, searches=True),
+        Tool("Fetch one memory", "read", fetch),
     )
 }
