@@ -282,7 +282,8 @@ def test_neighbours_and_links() -> None:
 
 def test_async_memory_has_every_public_verb() -> None:
     verbs = {name for name, _ in inspect.getmembers(Memory, inspect.isfunction) if not name.startswith("_")}
-    assert {verb for verb in verbs if not hasattr(AsyncMemory, verb)} == set()
+    # `export` is a context manager whose rows are read as they are asked for: use it in a thread, with the memory itself.
+    assert {verb for verb in verbs if not hasattr(AsyncMemory, verb)} == {"export"}
 
 
 def test_async_memory_recalls_concurrently() -> None:

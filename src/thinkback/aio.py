@@ -58,6 +58,7 @@ class AsyncMemory:
     judgements = _in_thread(Memory.judgements)
     unjudge = _in_thread(Memory.unjudge)
     journal = _in_thread(Memory.journal)
+    import_values = _in_thread(Memory.import_values)
     embed_missing = _in_thread(Memory.embed_missing)
     reembed = _in_thread(Memory.reembed)
     forget_verified = _in_thread(Memory.forget_verified)
