@@ -271,13 +271,13 @@ def test_a_store_in_memory_has_no_files_and_the_receipt_says_so() -> None:
 
 
 def test_verifying_clears_a_large_file_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(scrub, "REBUILT_AT_ONCE", 0)
+    monkeypatch.setattr(scrub, "IMMEDIATE_UP_TO", 0)
     with living(tmp_path / "memory.db") as (memory, _):
         first, second = cats(memory, THINGS[:2])
         memory.forget(first)
-        assert memory.stats()["scrub_owed"]
+        assert memory.stats()["scrub_pending"]
         assert memory.forget_verified(second).verified
-        assert not memory.stats()["scrub_owed"]
+        assert not memory.stats()["scrub_pending"]
 
 
 # -- a thousand canaries among ten thousand

@@ -40,7 +40,7 @@ def forget(store: Store, ids: Sequence[str], now: int, *, scrub: bool = False) -
         gone = store.forget([*ids, *(record.id for record in derived)])
         rebuilt = rebuild(store, derived, now)
     went = set(gone)
-    lingers = bool(went) and bool(store.owes_scrub())
+    lingers = bool(went) and bool(store.scrub_pending())
     if lingers and scrub and not store.in_transaction:
         lingers = not store.scrub()
     return Forgotten(

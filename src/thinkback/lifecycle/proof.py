@@ -12,7 +12,7 @@ from thinkback.lifecycle.reflect.observations import pages
 from thinkback.lifecycle.repetition import holding
 from thinkback.model import REFLECTION, Filter, StoredRecord, Vector
 from thinkback.reflections import members
-from thinkback.stores.base import OWED, SHORTEST_TRACE, Store
+from thinkback.stores.base import PENDING_SCRUB, SHORTEST_TRACE, Store
 from thinkback.stores.segmentation import segment
 
 RUN = 24  # bytes of text looked for at once
@@ -88,7 +88,7 @@ def search(store: Store, evidence: Evidence, now: int) -> Iterator[Search]:
     yield Search("journal", 1, sum(entry.memory_id in ids or not ids.isdisjoint(entry.named) for entry in told))
     yield Search("settings", 1, sum(_names(value, ids) for value in _settings(store).values()))
     # What only waits to be cleared is told by the receipt itself.
-    yield Search("indexes against text", 1, sum(problem.area != OWED for problem in store.check()))
+    yield Search("indexes against text", 1, sum(problem.area != PENDING_SCRUB for problem in store.check()))
 
 
 def _settings(store: Store) -> Mapping[str, str]:

@@ -81,7 +81,7 @@ class Snapshot:
     settings: Mapping[str, str]
 
 
-OWED = "forgotten text"  # the area of a problem that `scrub` solves
+PENDING_SCRUB = "forgotten text"  # the area of a problem that `scrub` solves
 
 
 MAX_GRADE = 3
@@ -189,9 +189,9 @@ class Store(Protocol):
         ...
 
     def scrub(self) -> bool:
-        """Clears every place where forgotten text may linger; False when others are using the store now.
+        """Removes forgotten text from the store's files; False if others are using the store now.
 
-        `forget` does so too where it takes but a moment; else it is owed until the next scrub, repair or close.
+        `forget` does so itself if it is quick; otherwise it is pending until the next scrub, repair or close.
         """
         ...
 
@@ -202,8 +202,8 @@ class Store(Protocol):
         """
         ...
 
-    def owes_scrub(self) -> bool:
-        """Whether forgotten text may still linger in the store's files."""
+    def scrub_pending(self) -> bool:
+        """Whether forgotten text may remain in the store's files."""
         ...
 
     def get(self, ids: Sequence[str], known_at: int | None = None) -> dict[str, StoredRecord]:

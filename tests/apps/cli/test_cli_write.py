@@ -148,7 +148,7 @@ def test_forget_warns_while_somebody_reads_what_was_forgotten(cli):
 
 
 def test_forget_clears_a_large_file_before_it_tells(cli, monkeypatch):
-    monkeypatch.setattr(scrub, "REBUILT_AT_ONCE", 0)
+    monkeypatch.setattr(scrub, "IMMEDIATE_UP_TO", 0)
     cli.remember("the secret is tzatziki", "--id", "s")
     assert cli.ok("forget", "s").err == ""
     assert b"tzatziki" not in cli.store.read_bytes()

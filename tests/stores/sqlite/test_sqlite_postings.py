@@ -42,7 +42,7 @@ def _search_both(store: SqliteStore, text: str, filter: Filter, limit: int) -> l
         assert terms is not None
         found = [
             keywords.search(connection, query, filter, limit),
-            keywords.search_postings(connection, store._mirror.with_impact(connection), terms, filter, limit),
+            keywords.search_postings(connection, store._indexes.with_impact(connection), terms, filter, limit),
         ]
     return [[(hit.id, hit.score) for hit in hits] for hits in found]
 
@@ -119,5 +119,5 @@ def test_postings_are_used_from_the_third_search_of_a_large_store() -> None:
         used = []
         for _ in range(4):
             store.search_keywords(query, filter, 5)
-            used.append(store._mirror._view.impact is not None)
+            used.append(store._indexes._view.impact is not None)
         assert used == [False, False, True, True]

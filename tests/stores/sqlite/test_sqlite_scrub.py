@@ -12,7 +12,7 @@ import pytest
 
 from thinkback.errors import NotFound
 from thinkback.model import Draft, StoredEdge
-from thinkback.stores.base import OWED
+from thinkback.stores.base import PENDING_SCRUB
 from thinkback.stores.sqlite import SqliteStore, scrub
 from thinkback.stores.sqlite.byte_search import found_in
 
@@ -27,8 +27,8 @@ def holds_secret(path: Path) -> bool:
     return any(word in file.read_bytes().lower() for file in files for word in (b"xylophag", b"quandar", b"wolfesch"))
 
 
-def owed(store: SqliteStore) -> list[str]:
-    return [problem.message for problem in store.check() if problem.area == OWED]
+def pending(store: SqliteStore) -> list[str]:
+    return [problem.message for problem in store.check() if problem.area == PENDING_SCRUB]
 
 
 @pytest.fixture
@@ -39,7 +39,7 @@ def path(tmp_path: Path) -> Path:
 @pytest.fixture
 def large(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every file counts as too large to be written anew at once."""
-    monkeypatch.setattr(scrub, "REBUILT_AT_ONCE", 0)
+    monkeypatch.setattr(scrub, "IMMEDIATE_UP_TO", 0)
 
 
 def filled(path: Path) -> SqliteStore:
@@ -122,12 +122,12 @@ def test_random_lives_leave_no_byte_of_the_forgotten(path: Path, seed: int, roun
 def test_a_large_file_is_cleared_when_it_is_closed(path: Path, large: None) -> None:
     store = filled(path)
     store.forget(["gone"])
-    assert store.stats()["scrub_owed"]
-    assert owed(store) == ["text of forgotten memories may still stand in unused parts of the file"]
+    assert store.stats()["scrub_pending"]
+    assert len(pending(store)) == 1
     store.close()
     assert not holds_secret(path)
     with SqliteStore(path) as again:
-        assert not again.stats()["scrub_owed"]
+        assert not again.stats()["scrub_pending"]
         assert again.check() == []
 
 
@@ -137,7 +137,7 @@ def test_a_large_file_is_cleared_when_it_is_repaired(path: Path, large: None) ->
         store.forget(["gone"])
         changes = store.state().changes
         assert store.repair() == []
-        assert not store.stats()["scrub_owed"]
+        assert not store.stats()["scrub_pending"]
         assert not holds_secret(path)
         assert store.state().changes == changes  # no index was touched, no mirror is stale
         assert list(store.export_records()) == [record for record in before if record.id == "kept"]
@@ -148,10 +148,10 @@ def test_the_debt_outlives_the_process_that_made_it(path: Path, large: None, mon
     store.forget(["gone"])
     store._connections.close()  # as a killed process would
     with SqliteStore(path) as heir:
-        assert heir.stats()["scrub_owed"]
-        monkeypatch.setattr(scrub, "REBUILT_AT_ONCE", 1 << 30)
+        assert heir.stats()["scrub_pending"]
+        monkeypatch.setattr(scrub, "IMMEDIATE_UP_TO", 1 << 30)
         heir.add([Draft(text="something new")], NOW)
-        assert not heir.stats()["scrub_owed"]
+        assert not heir.stats()["scrub_pending"]
         assert not holds_secret(path)
 
 
@@ -159,7 +159,7 @@ def test_forgetting_that_is_undone_owes_nothing(path: Path, large: None) -> None
     with filled(path) as store:
         with pytest.raises(NotFound), store.transaction():
             store.update(store.forget(["gone"])[0], {"text": "too late"}, NOW)
-        assert not store.stats()["scrub_owed"]
+        assert not store.stats()["scrub_pending"]
         assert store.check() == []
 
 
@@ -168,11 +168,11 @@ def test_the_log_is_cleared_by_the_next_writer_after_a_reader_has_left(path: Pat
         reading = other.export_records()
         next(reading)
         store.forget(["gone"])
-        assert store.stats()["scrub_owed"]
+        assert store.stats()["scrub_pending"]
         assert holds_secret(path)
         reading.close()
         other.add([Draft(text="something new")], NOW)
-        assert not store.stats()["scrub_owed"]
+        assert not store.stats()["scrub_pending"]
         assert not holds_secret(path)
 
 
@@ -215,10 +215,10 @@ def test_what_is_forgotten_while_another_clears_stays_owed(path: Path, large: No
 
         store._connections.rebuild = interrupted  # type: ignore[method-assign]
         assert store.scrub()
-        assert store.stats()["scrub_owed"]
+        assert store.stats()["scrub_pending"]
         store._connections.rebuild = rebuild  # type: ignore[method-assign]
         assert store.scrub()
-        assert not store.stats()["scrub_owed"]
+        assert not store.stats()["scrub_pending"]
 
 
 def test_a_disk_that_is_full_keeps_the_debt_and_the_store(path: Path, large: None) -> None:
@@ -226,7 +226,7 @@ def test_a_disk_that_is_full_keeps_the_debt_and_the_store(path: Path, large: Non
         store.forget(["gone"])
         store._connections.rebuild = lambda: False  # type: ignore[method-assign]
         assert not store.scrub()
-        assert store.stats()["scrub_owed"]
+        assert store.stats()["scrub_pending"]
         assert list(store.get(["kept"])) == ["kept"]
 
 
@@ -248,7 +248,7 @@ def test_a_log_that_cannot_be_emptied_is_no_failure_of_what_was_written(path: Pa
         writer = store._connections._writer
         store._connections._writer = Troubled(writer)  # type: ignore[assignment]
         assert store.forget(["gone"]) == ["gone"]
-        assert store.stats()["scrub_owed"]
+        assert store.stats()["scrub_pending"]
         assert not store.scrub()
         store._connections._writer = writer
         assert store.scrub()
@@ -258,5 +258,5 @@ def test_a_store_in_memory_owes_nothing() -> None:
     with SqliteStore(":memory:") as store:
         store.add([Draft(text=SECRET, id="gone")], NOW)
         store.forget(["gone"])
-        assert not store.stats()["scrub_owed"]
+        assert not store.stats()["scrub_pending"]
         assert store.scrub()

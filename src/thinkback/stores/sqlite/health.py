@@ -1,7 +1,8 @@
-"""Comparing every index with the text, and rebuilding what is derived from it."""
+"""Health of a store: comparing every index with the text, rebuilding indexes, and statistics."""
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any
 
@@ -10,7 +11,7 @@ import numpy as np
 
 from thinkback.model import KINDS, PRIORITIES, REFLECTION, TIERS
 from thinkback.stores.base import Problem
-from thinkback.stores.sqlite import counters, fulltext, rows, schema
+from thinkback.stores.sqlite import counters, fulltext, rows, schema, scrub
 from thinkback.stores.sqlite.generations import STORED, Generation, generation
 
 _NAMED = 20  # ids a problem lists
@@ -26,14 +27,14 @@ _ORPHANS = {
 
 
 def check(connection: apsw.Connection) -> list[Problem]:
-    """Everything that is not as the text says it should be."""
+    """Every index entry and row that does not agree with the text, and a pending scrub."""
     problems: list[Problem] = []
     for examine in (_file, _rows, _full_text, _tags, _vectors, _orphans, _counters):
         try:
             problems += examine(connection)
         except (apsw.CorruptError, apsw.NotADBError, apsw.SQLError) as error:
             problems.append(_damage(str(error)))
-    return list(dict.fromkeys(problems))
+    return list(dict.fromkeys([*problems, *scrub.problems(connection)]))
 
 
 def _file(connection: apsw.Connection) -> Iterator[Problem]:
@@ -43,14 +44,14 @@ def _file(connection: apsw.Connection) -> Iterator[Problem]:
 
 
 def _damage(finding: str) -> Problem:
-    """What SQLite says of itself; its full-text index can be rebuilt, the rest cannot."""
+    """A problem that SQLite reported; a full-text index can be rebuilt, the rest cannot."""
     if "fts5" in finding.lower():
         return Problem("full text", finding)
     return Problem("file", f"{finding}; restore it from a copy", repairable=False)
 
 
 def _rows(connection: apsw.Connection) -> Iterator[Problem]:
-    """What no road in would have let pass; there is nothing to rebuild it from."""
+    """Rows that input checks would have rejected; they cannot be rebuilt."""
     odd = f"kind NOT IN {KINDS} OR tier NOT IN {TIERS} OR priority NOT IN {PRIORITIES} OR trim(text) = ''"
     unreadable = "NOT json_valid(metadata) OR json_type(metadata) <> 'object' OR NOT json_valid(tags) OR json_type(tags) <> 'array'"
     for what, condition in (("have impossible values", odd), ("have metadata or tags that are not JSON", unreadable)):
@@ -205,3 +206,54 @@ def _column(connection: apsw.Connection, sql: str) -> list[Any]:
 def _ids(connection: apsw.Connection, seqs: Sequence[int]) -> list[str]:
     sql = "SELECT id FROM memories WHERE seq IN (SELECT value FROM json_each(?))"
     return [id for (id,) in connection.execute(sql, (rows.listed(seqs),))]
+
+
+# -- statistics
+
+_COUNTED = {
+    "memories": "SELECT count(*) FROM memories WHERE retired_at IS NULL",
+    "versions": "SELECT count(*) FROM memories",
+    "archived": "SELECT count(*) FROM memories WHERE retired_at IS NULL AND archived_at IS NOT NULL",
+    "embedded": "SELECT count(*) FROM memories WHERE retired_at IS NULL AND embedded = 1",
+    "unembedded": "SELECT count(*) FROM memories WHERE retired_at IS NULL AND embedded = 0",
+    "threads": "SELECT count(DISTINCT thread) FROM memories WHERE retired_at IS NULL",
+    "tags": "SELECT count(DISTINCT t.tag) FROM memory_tags t JOIN memories m USING (seq) WHERE m.retired_at IS NULL",
+    "edges": "SELECT count(*) FROM edges",
+    "judgements": "SELECT count(*) FROM judgements",
+    "journal": "SELECT count(*) FROM journal",
+}
+_GROUPED = {"kinds": "kind", "tiers": "tier", "priorities": "priority"}
+
+
+def stats(connection: apsw.Connection, path: str) -> Mapping[str, Any]:
+    """Counts, sizes and versions, ready for JSON."""
+    state = counters.state(connection)
+    return {
+        "path": path,
+        "store_id": state.store_id,
+        "changes": state.changes,
+        "touches": state.touches,
+        **{name: int(connection.execute(sql).get) for name, sql in _COUNTED.items()},
+        **{name: _grouped(connection, column) for name, column in _GROUPED.items()},
+        "embedding_space": _space(connection, "live"),
+        "reembedding_to": _space(connection, "building"),
+        "file_bytes": _size(path),
+        "log_bytes": _size(f"{path}-wal"),
+        "scrub_pending": scrub.PendingScrub.read(connection) is not None,
+        "schema_version": schema.version(connection),
+        "sqlite_version": apsw.sqlite_lib_version(),
+    }
+
+
+def _grouped(connection: apsw.Connection, column: str) -> dict[str, int]:
+    sql = f"SELECT {column}, count(*) FROM memories WHERE retired_at IS NULL GROUP BY {column} ORDER BY 2 DESC, 1"
+    return dict(connection.execute(sql))
+
+
+def _space(connection: apsw.Connection, state: str) -> dict[str, Any] | None:
+    found = generation(connection, state)
+    return None if found is None else {"fingerprint": found.space.fingerprint, "dimensions": found.space.dimensions}
+
+
+def _size(path: str) -> int:
+    return os.path.getsize(path) if os.path.exists(path) else 0

@@ -1,7 +1,7 @@
 """Keyword search in what the store knew at an earlier moment.
 
-Only the versions known then may count, also in the statistics of BM25, so they get an index of their own, in memory. The score is
-the one the store would have given at that moment. The last few moments asked for are kept until the store changes.
+The versions known then get an index of their own in memory, so that only they count in the statistics of BM25 and a score is the
+one the store would have given at that moment. Indexes of the last few moments are kept until the store changes.
 """
 
 import threading
@@ -23,7 +23,7 @@ from thinkback.stores.sqlite.rows import listed
 _MOMENTS_KEPT = 2
 
 
-class Past:
+class HistoryIndex:
     """Indexes of earlier moments, by moment and change count."""
 
     def __init__(self) -> None:

@@ -14,7 +14,7 @@ from thinkback.stores.segmentation import segment
 from thinkback.stores.sqlite.filters import clause
 from thinkback.stores.sqlite.fulltext import PRESENT, THEMES, WEIGHTS, homes
 from thinkback.stores.sqlite.impact import best, tokens
-from thinkback.stores.sqlite.mirror import View
+from thinkback.stores.sqlite.index_cache import View
 
 PAYS_FROM_ROWS = 1000  # in smaller stores FTS5 is fast enough
 PAYS_FROM_SEARCH = 3  # a process that asks once or twice does not wait for the postings to be read
@@ -36,7 +36,7 @@ def plain_terms(connection: apsw.Connection, query: KeywordQuery) -> list[bytes]
 def search_postings(
     connection: apsw.Connection, view: View, terms: Sequence[bytes], filter: Filter, limit: int
 ) -> list[Scored]:
-    """Best first, ties by id, from the mirror."""
+    """Best first, ties by id, from postings in memory."""
     if view.impact is None or limit <= 0:
         return []
     if PRESENT not in homes(filter):

@@ -1,8 +1,8 @@
-"""What forgetting still owes, and its payment.
+"""Clearing forgotten text from the database file and its log.
 
-SQLite overwrites what it deletes, but where it moves rows from page to page it leaves copies in the pages' unused parts, and
-older pages stand in the log. Only a file written anew holds nothing but what is in the store. So `forget` writes a debt in its
-own transaction, and whoever can pays it: at once where that takes a moment, else when the store is closed, repaired or scrubbed.
+SQLite overwrites what it deletes, but moving rows between pages leaves copies in the unused parts of pages, and the log holds
+older pages. Only a VACUUM and an emptied log remove them all. `forget` records in its own transaction that a scrub is pending. It
+runs at once if the file is small, otherwise when the store is closed, repaired or scrubbed.
 """
 
 import threading
@@ -14,21 +14,21 @@ from typing import Self
 import apsw
 
 from thinkback.errors import StoreError
-from thinkback.stores.base import OWED, Problem
+from thinkback.stores.base import PENDING_SCRUB, Problem
 from thinkback.stores.sqlite import journal
 from thinkback.stores.sqlite.connection import Connections
 
-REBUILT_AT_ONCE = 64 << 20  # bytes; writing so much anew takes about a third of a second
-_KEY = "scrub.owed"
+IMMEDIATE_UP_TO = 64 << 20  # bytes; a VACUUM of so much takes about a third of a second
+_KEY = "scrub.owed"  # as existing files spell it
 _FILE, _LOG = "file", "log"
-_RETRY_S = 1.0  # before another writer tries again what a reader was in the way of
+_RETRY_S = 1.0  # after a scrub that a reader prevented
 
 
 @dataclass(frozen=True, slots=True)
-class Debt:
-    """What is owed: first the file written anew, then the log emptied; `since` is the change that last forgot something."""
+class PendingScrub:
+    """The next step, `file` (VACUUM) or `log`; `since` is the change count of the last forgetting."""
 
-    what: str
+    step: str
     since: str
 
     @classmethod
@@ -37,80 +37,82 @@ class Debt:
         return None if value is None else cls(*value.split(":", 1))
 
     def __str__(self) -> str:
-        return f"{self.what}:{self.since}"
+        return f"{self.step}:{self.since}"
 
 
-def owe(connection: apsw.Connection, change: int) -> None:
-    """Writes the debt, inside the transaction that forgets."""
-    journal.set_setting(connection, _KEY, str(Debt(_FILE, str(change))))
+def request(connection: apsw.Connection, change: int) -> None:
+    """Records that a scrub is pending, inside the transaction that forgets."""
+    journal.set_setting(connection, _KEY, str(PendingScrub(_FILE, str(change))))
 
 
 def problems(connection: apsw.Connection) -> list[Problem]:
-    """The debt, as a health check tells it."""
-    debt = Debt.read(connection)
-    where = {_FILE: "unused parts of the file", _LOG: "the log"}
-    return [] if debt is None else [Problem(OWED, f"text of forgotten memories may still stand in {where[debt.what]}")]
+    """A pending scrub, as a health check reports it."""
+    pending = PendingScrub.read(connection)
+    if pending is None:
+        return []
+    where = {_FILE: "unused parts of the file", _LOG: "the log"}[pending.step]
+    return [Problem(PENDING_SCRUB, f"text of forgotten memories may remain in {where}")]
 
 
-class Scrubbing:
-    """Pays what is owed, one thread at a time."""
+class Scrubber:
+    """Runs pending scrubs, one thread at a time."""
 
     def __init__(self, connections: Connections) -> None:
         self._connections = connections
-        self._turn = threading.Lock()
+        self._lock = threading.Lock()
         self._retry_at = 0.0
 
-    def pay(self) -> bool:
-        """Pays all of it and empties the log; False when a transaction or another process is in the way."""
+    def run(self) -> bool:
+        """Scrubs and empties the log; False if a transaction or another process prevents it."""
         if self._connections.in_transaction:
             return False
-        with self._turn:
-            return self._pay(self._debt())
+        with self._lock:
+            return self._run(self._pending())
 
-    def pay_what_is_cheap(self) -> None:
-        """After a write: pays unless the file is large or it was in vain a moment ago; the debt stays for later."""
+    def after_write(self) -> None:
+        """Scrubs unless the file is large or an attempt failed a moment ago."""
         if not self._connections.in_memory and time.monotonic() >= self._retry_at:
-            self._pay_if(lambda debt: debt.what == _LOG or self._connections.size() <= REBUILT_AT_ONCE)
+            self._run_if(lambda pending: pending.step == _LOG or self._connections.size() <= IMMEDIATE_UP_TO)
 
-    def settle(self) -> None:
-        """Before closing: pays whatever is owed, if nobody is in the way."""
+    def before_close(self) -> None:
+        """Runs any pending scrub, if nothing prevents it."""
         if self._connections.usable and not self._connections.in_memory and not self._connections.read_only:
-            self._pay_if(lambda debt: True)
+            self._run_if(lambda pending: True)
 
-    def _pay_if(self, wanted: Callable[[Debt], bool]) -> None:
-        if self._connections.in_transaction or not self._turn.acquire(blocking=False):
+    def _run_if(self, wanted: Callable[[PendingScrub], bool]) -> None:
+        if self._connections.in_transaction or not self._lock.acquire(blocking=False):
             return
         try:
-            debt = self._debt()
-            if debt is not None and wanted(debt) and not self._pay(debt):
+            pending = self._pending()
+            if pending is not None and wanted(pending) and not self._run(pending):
                 self._retry_at = time.monotonic() + _RETRY_S
-        except StoreError:  # what the caller wrote is written; the debt is noted, and somebody will pay it
+        except StoreError:  # the caller's write is committed, and the scrub stays pending
             self._retry_at = time.monotonic() + _RETRY_S
         finally:
-            self._turn.release()
+            self._lock.release()
 
-    def _debt(self) -> Debt | None:
+    def _pending(self) -> PendingScrub | None:
         with self._connections.read() as connection:
-            return Debt.read(connection)
+            return PendingScrub.read(connection)
 
-    def _pay(self, debt: Debt | None) -> bool:
-        # Asked first: while somebody reads an older state, a new file would only make the log as long as itself.
+    def _run(self, pending: PendingScrub | None) -> bool:
+        # First, because a VACUUM while somebody reads an older state only makes the log as long as the file.
         if not self._connections.checkpoint():
             return False
-        if debt is None:
+        if pending is None:
             return True
-        if debt.what == _FILE:
+        if pending.step == _FILE:
             if not self._connections.rebuild():
                 return False
-            debt = self._note(debt, Debt(_LOG, debt.since))
+            pending = self._advance(pending, PendingScrub(_LOG, pending.since))
             if not self._connections.checkpoint():
                 return False
-        self._note(debt, None)
+        self._advance(pending, None)
         return True
 
-    def _note(self, old: Debt, new: Debt | None) -> Debt:
-        """Replaces the debt that was paid; if more was forgotten meanwhile, that one stays."""
+    def _advance(self, old: PendingScrub, new: PendingScrub | None) -> PendingScrub:
+        """Records that a step is done, unless something was forgotten meanwhile."""
         with self._connections.write() as connection:
-            if Debt.read(connection) == old:
+            if PendingScrub.read(connection) == old:
                 journal.set_setting(connection, _KEY, None if new is None else str(new))
         return new or old

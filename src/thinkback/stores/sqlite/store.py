@@ -1,4 +1,4 @@
-"""SqliteStore: the Store protocol over one file; each method is one transaction around a function of its own module."""
+"""SqliteStore: the Store protocol over one SQLite file; each method runs a function of one module in a transaction."""
 
 import os
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -14,7 +14,7 @@ from thinkback.ids import Entropy, IdSource
 from thinkback.input_checks import validate
 from thinkback.model import SEQUENCE, Draft, Filter, KeywordQuery, StoredEdge, StoredRecord, Vector
 from thinkback.stores.base import (
-    OWED,
+    PENDING_SCRUB,
     Counts,
     Edges,
     EmbeddingSpace,
@@ -40,18 +40,17 @@ from thinkback.stores.sqlite import (
     links,
     reads,
     scrub,
-    similarity,
     snapshot,
-    statistics,
+    vector_search,
     writes,
 )
 from thinkback.stores.sqlite.connection import Connections
-from thinkback.stores.sqlite.history_index import Past
-from thinkback.stores.sqlite.mirror import Mirror, View
+from thinkback.stores.sqlite.history_index import HistoryIndex
+from thinkback.stores.sqlite.index_cache import IndexCache, View
 from thinkback.stores.sqlite.record_cache import RecordCache
 
 BUSY_TIMEOUT_S = 30.0
-WORDS_KEPT = 10_000  # whose frequencies are remembered until the store changes
+WORDS_KEPT = 10_000  # words whose frequencies are cached until the store changes
 
 
 class SqliteStore:
@@ -69,10 +68,10 @@ class SqliteStore:
         entropy: Entropy = os.urandom,
     ) -> None:
         self._connections = Connections(os.fspath(path), read_only=read_only, busy_timeout_s=busy_timeout_s)
-        self._scrubbing = scrub.Scrubbing(self._connections)
-        self._connections.after_write = self._scrubbing.pay_what_is_cheap
-        self._mirror = Mirror()
-        self._past = Past()
+        self._scrubber = scrub.Scrubber(self._connections)
+        self._connections.after_write = self._scrubber.after_write
+        self._indexes = IndexCache()
+        self._history = HistoryIndex()
         self._records = RecordCache()
         self._ids = IdSource(entropy)
         self._keyword_searches = 0
@@ -92,10 +91,10 @@ class SqliteStore:
             return counters.state(connection)
 
     def close(self) -> None:
-        """Lets go of the file, after paying what forgetting left owed."""
-        self._past.close()
+        """Closes the file after any pending scrub."""
+        self._history.close()
         try:
-            self._scrubbing.settle()
+            self._scrubber.before_close()
         finally:
             self._connections.close()
 
@@ -107,7 +106,7 @@ class SqliteStore:
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
-        """Makes the writes inside one transaction; reads of the same thread see them, others only after the end."""
+        """Runs the writes inside in one transaction; other threads see them after the commit."""
         with self._connections.write():
             yield
 
@@ -148,19 +147,19 @@ class SqliteStore:
             gone = writes.forget(connection, ids)
             journal.drop(connection, gone)
             if gone and not self._connections.in_memory:
-                scrub.owe(connection, counters.state(connection).changes)
+                scrub.request(connection, counters.state(connection).changes)
         return gone
 
     def scrub(self) -> bool:
-        """Writes the file anew if forgotten text may linger in it, and empties the log."""
-        return self._scrubbing.pay()
+        """Rewrites the file if a scrub is pending, and empties the log."""
+        return self._scrubber.run()
 
     def traces(self, needles: Collection[bytes]) -> Sequence[FileScan]:
         return byte_search.scan_files(Path(self.path), needles, _write_empty)
 
-    def owes_scrub(self) -> bool:
+    def scrub_pending(self) -> bool:
         with self._connections.read() as connection:
-            return scrub.Debt.read(connection) is not None
+            return scrub.PendingScrub.read(connection) is not None
 
     def get(self, ids: Sequence[str], known_at: int | None = None) -> dict[str, StoredRecord]:
         with self._connections.read() as connection:
@@ -185,7 +184,7 @@ class SqliteStore:
             return snapshot.restore(connection, records)
 
     def export_records(self) -> Iterator[StoredRecord]:
-        # In memory there is one connection for all, which a slow consumer must not hold.
+        # A store in memory has one connection, which a slow consumer must not hold.
         with self._connections.read() as connection:
             found = snapshot.everything(connection)
             if not self._connections.shared:
@@ -269,16 +268,16 @@ class SqliteStore:
     def search_keywords(self, query: KeywordQuery, filter: Filter, limit: int) -> Scores:
         with self._connections.read() as connection:
             if filter.known_at is not None:
-                return self._search_past(connection, query, filter, limit)
+                return self._search_history(connection, query, filter, limit)
             terms = keywords.plain_terms(connection, query) if self._postings_pay(connection) else None
             if terms is None:
                 return keywords.search(connection, query, filter, limit)
-            found = keywords.search_postings(connection, self._mirror.with_impact(connection), terms, filter, limit)
+            found = keywords.search_postings(connection, self._indexes.with_impact(connection), terms, filter, limit)
             return keywords.with_reflections(connection, found, query, filter, limit)
 
-    def _search_past(self, connection: apsw.Connection, query: KeywordQuery, filter: Filter, limit: int) -> Scores:
-        past = Past() if self._connections.in_transaction else self._past
-        return past.search(connection, counters.state(connection).changes, query, filter, limit)
+    def _search_history(self, connection: apsw.Connection, query: KeywordQuery, filter: Filter, limit: int) -> Scores:
+        index = HistoryIndex() if self._connections.in_transaction else self._history
+        return index.search(connection, counters.state(connection).changes, query, filter, limit)
 
     def _postings_pay(self, connection: apsw.Connection) -> bool:
         if self._connections.in_transaction:
@@ -292,7 +291,7 @@ class SqliteStore:
             view = self._matrix_view(connection)
             if view.matrix is None:
                 return []
-            return similarity.search(connection, view.catalogue, view.matrix, vector, filter, limit)
+            return vector_search.search(connection, view.catalogue, view.matrix, vector, filter, limit)
 
     def recent(self, filter: Filter, limit: int) -> Scores:
         with self._connections.read() as connection:
@@ -303,9 +302,9 @@ class SqliteStore:
             return reads.dated(connection, moment, filter, limit)
 
     def _matrix_view(self, connection: apsw.Connection) -> View:
-        # What a transaction has not committed must not reach the mirror: it may yet be undone.
-        mirror = Mirror() if self._connections.in_transaction else self._mirror
-        return mirror.with_matrix(connection)
+        # Uncommitted rows must not reach the shared indexes: the transaction may be rolled back.
+        indexes = IndexCache() if self._connections.in_transaction else self._indexes
+        return indexes.with_matrix(connection)
 
     # -- vectors
 
@@ -379,15 +378,15 @@ class SqliteStore:
     # -- health
 
     def check(self) -> Problems:
-        # SQLite's own check trusts what a connection remembers of the full-text index, though another has changed it.
+        # SQLite's integrity check uses the connection's cached full-text index, which another connection may have changed.
         with self._connections.fresh() as connection:
-            return [*health.check(connection), *scrub.problems(connection)]
+            return health.check(connection)
 
     def repair(self) -> Problems:
-        """Rebuilds in one transaction; a file that is itself damaged is not touched."""
+        """Rebuilds in one transaction; a damaged file is left as it is."""
         problems = self.check()
         if any(problem.repairable for problem in problems) and not any(p.area == "file" for p in problems):
-            if any(problem.area != OWED for problem in problems):
+            if any(problem.area != PENDING_SCRUB for problem in problems):
                 with self._connections.write() as connection:
                     health.repair(connection, problems)
             self.scrub()
@@ -396,7 +395,7 @@ class SqliteStore:
 
     def stats(self) -> Mapping[str, Any]:
         with self._connections.read() as connection:
-            return statistics.gather(connection, self.path)
+            return health.stats(connection, self.path)
 
 
 def _write_empty(path: Path) -> None:

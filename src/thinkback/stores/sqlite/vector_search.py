@@ -1,8 +1,7 @@
-"""Exact nearest neighbours from a matrix in memory.
+"""Exact vector search over a matrix in memory.
 
-One float32 product finds the head; its members are scored again in float64, row by row, so that a score depends on the two
-vectors alone, not on how the rows lie or how the processor multiplies. The head is cut with the product's error bound in hand,
-so the answer is the exact one.
+One float32 product selects candidates, with a margin for its rounding error, so the result is exact. Candidates are scored again
+in float64, row by row, so that a score depends on the two vectors alone, not on the layout of the rows or the processor.
 """
 
 from collections.abc import Sequence
@@ -14,29 +13,29 @@ import apsw
 import numpy as np
 from numpy.typing import NDArray
 
-from thinkback.model import Floats, Vector
-from thinkback.stores.sqlite.catalogue import Catalogue, Delta, Mask, Rows, extended
-from thinkback.stores.sqlite.generations import STORED, Generation
+from thinkback.model import Filter, Floats, Scored, Vector
+from thinkback.stores.sqlite.catalogue import Catalogue, Delta, Mask, Rows, extended, versions
+from thinkback.stores.sqlite.generations import STORED, Generation, unit_rows
 from thinkback.stores.sqlite.rows import listed
 
 _ROUNDING = 2.0**-24  # relative error of one float32 operation
 _LENGTH_ERROR = 2e-6  # how far a stored vector's length may be from 1, twice
-_BLOCK = 24  # rows scored at once; larger blocks are handed back to the system after each search and faulted in again
+_BLOCK = 24  # rows scored at once; the allocator returns larger blocks to the system after each search
 _CHUNK = 4096  # vectors read at once
 _LEAST_ROOM = 1024
-_FEW = 8  # below one row in so many, gathering them is cheaper than multiplying all
+_FEW = 8  # if fewer than one row in so many passes, gathering them is cheaper than multiplying all
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Matrix:
-    """The live vectors, row for row beside the catalogue; a memory without a vector has an empty row."""
+    """The live vectors, one row per row of the catalogue; a memory without a vector has an empty row."""
 
     generation: Generation
     rows: Vector
     filled: Mask
 
     def nearest(self, query: Vector, passing: Mask, limit: int) -> tuple[Rows, Floats]:
-        """The rows nearest to a unit query and everything that ties with the last of them, with their cosines, unordered."""
+        """The rows nearest to a unit query, including ties with the last one, and their cosines; unordered."""
         candidates = np.flatnonzero(passing & self.filled)
         if limit <= 0 or not len(candidates):
             return candidates[:0], np.zeros(0)
@@ -48,7 +47,7 @@ class Matrix:
         return candidates, cosines(self.rows[candidates], query)
 
     def _products(self, query: Vector, candidates: Rows) -> Vector:
-        # vecdot multiplies row by row on one thread: a threaded product waits for cores that other searches hold.
+        # vecdot runs on one thread: a threaded product would wait for cores that other searches use.
         size = len(self.filled)
         if len(candidates) * _FEW < size:
             gathered: Vector = np.vecdot(self.rows[candidates], query)
@@ -58,7 +57,7 @@ class Matrix:
 
 
 def cosines(rows: Vector, query: Vector) -> Floats:
-    """The cosine of each row with the query, in float64, each a function of its two vectors only."""
+    """The cosine of each row with the query in float64; each depends on its two vectors only."""
     target = query.astype(np.float64)
     blocks = [_cosines(rows[at : at + _BLOCK], target) for at in range(0, len(rows), _BLOCK)]
     return np.concatenate(blocks) if blocks else np.zeros(0)
@@ -74,7 +73,7 @@ def _cosines(rows: Vector, target: Floats) -> Floats:
 def load(connection: apsw.Connection, generation: Generation, catalogue: Catalogue) -> Matrix:
     """Reads every live vector of the catalogue's rows."""
     dimensions = generation.space.dimensions
-    # Room for the next writes: memory that is not written to yet costs nothing, moving all rows does.
+    # Room for later writes: untouched memory costs nothing, but moving all rows does.
     room = max(_LEAST_ROOM, catalogue.size // 4)
     rows = np.zeros((catalogue.size + room, dimensions), dtype=STORED)
     filled = np.zeros(catalogue.size, dtype=np.bool_)
@@ -127,3 +126,30 @@ def _unpacked(found: Sequence[Any], dimensions: int) -> tuple[NDArray[np.int64],
     seqs = np.array([seq for seq, _ in found], dtype=np.int64)
     flat = np.frombuffer(b"".join([blob for _, blob in found]), dtype=STORED)
     return seqs, flat.reshape(len(found), dimensions)
+
+
+def search(
+    connection: apsw.Connection, catalogue: Catalogue, matrix: Matrix, vector: Vector, filter: Filter, limit: int
+) -> list[Scored]:
+    """The nearest memories, best first, ties by id; retired versions are read from the file."""
+    query = unit_rows([vector], matrix.generation.space.dimensions)[0]
+    if filter.known_at is None:
+        passing, elsewhere = catalogue.mask(filter, connection), []
+    else:
+        wanted = versions(connection, filter)
+        places, here = catalogue.find(wanted)
+        passing = np.zeros(catalogue.size, dtype=np.bool_)
+        passing[places[here]] = True
+        elsewhere = wanted[~here].tolist()
+    rows, scores = matrix.nearest(query, passing, limit)
+    hits = [Scored(catalogue.ids[row], score) for row, score in zip(rows.tolist(), scores.tolist(), strict=True)]
+    if elsewhere:
+        hits += _retired(connection, matrix, query, elsewhere)
+    return sorted(hits, key=lambda hit: (-hit.score, hit.id))[:limit]
+
+
+def _retired(connection: apsw.Connection, matrix: Matrix, query: Vector, seqs: Sequence[int]) -> list[Scored]:
+    found, rows = read_vectors(connection, seqs, matrix.generation)
+    sql = "SELECT m.seq, m.id FROM memories m WHERE m.seq IN (SELECT value FROM json_each(?))"
+    ids = dict(connection.execute(sql, (listed(found.tolist()),)))
+    return [Scored(ids[seq], score) for seq, score in zip(found.tolist(), cosines(rows, query).tolist(), strict=True)]

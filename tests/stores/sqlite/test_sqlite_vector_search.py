@@ -10,7 +10,7 @@ from thinkback.model import Draft, Filter
 from thinkback.stores.base import EmbeddingSpace
 from thinkback.stores.sqlite import SqliteStore
 from thinkback.stores.sqlite.generations import unit_rows
-from thinkback.stores.sqlite.matrix import cosines
+from thinkback.stores.sqlite.vector_search import cosines
 
 NOW = 1_770_000_000_000_000
 

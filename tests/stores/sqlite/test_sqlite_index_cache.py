@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from thinkback.model import Draft, Filter
 from thinkback.search.query.keywords import parse_keywords
 from thinkback.stores.base import EmbeddingSpace
-from thinkback.stores.sqlite import SqliteStore, counters, keywords, mirror
+from thinkback.stores.sqlite import SqliteStore, counters, index_cache, keywords
 from thinkback.testing import ToyEmbedder
 
 NOW = 1_770_000_000_000_000
@@ -80,8 +80,8 @@ def _answers(store: SqliteStore) -> list[Any]:
 @settings(max_examples=25, deadline=None)
 @given(st.lists(actions, min_size=1, max_size=9))
 def test_both_handles_answer_like_a_new_one(steps: list[tuple[str, bool, int, str]]) -> None:
-    rows, searches, kept = keywords.PAYS_FROM_ROWS, keywords.PAYS_FROM_SEARCH, mirror._DEAD_KEPT
-    keywords.PAYS_FROM_ROWS, keywords.PAYS_FROM_SEARCH, mirror._DEAD_KEPT = -1, 0, 3
+    rows, searches, kept = keywords.PAYS_FROM_ROWS, keywords.PAYS_FROM_SEARCH, index_cache._DEAD_KEPT
+    keywords.PAYS_FROM_ROWS, keywords.PAYS_FROM_SEARCH, index_cache._DEAD_KEPT = -1, 0, 3
     try:
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "memory.db"
@@ -95,7 +95,7 @@ def test_both_handles_answer_like_a_new_one(steps: list[tuple[str, bool, int, st
                 assert _answers(two) == expected
                 assert one.check() == []
     finally:
-        keywords.PAYS_FROM_ROWS, keywords.PAYS_FROM_SEARCH, mirror._DEAD_KEPT = rows, searches, kept
+        keywords.PAYS_FROM_ROWS, keywords.PAYS_FROM_SEARCH, index_cache._DEAD_KEPT = rows, searches, kept
 
 
 @pytest.mark.parametrize("name", ["memory.db", ":memory:"])
@@ -143,7 +143,7 @@ def test_a_transaction_is_invisible_to_other_threads_until_its_end(tmp_path: Pat
 def test_a_memory_that_changes_while_it_is_searched_for_is_found(
     leg: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """One search has begun when another brings the mirror to a later moment; the first must not mix the two."""
+    """One search has begun when another brings the cache to a later moment; the first must not mix the two."""
     monkeypatch.setattr(keywords, "PAYS_FROM_ROWS", 0)
     monkeypatch.setattr(keywords, "PAYS_FROM_SEARCH", 0)
     with SqliteStore(tmp_path / "memory.db") as store, SqliteStore(tmp_path / "memory.db") as other:
@@ -158,16 +158,16 @@ def test_a_memory_that_changes_while_it_is_searched_for_is_found(
             return [hit.id for hit in found]
 
         assert search() == ["cat"]
-        look = mirror._counters
+        look = index_cache._counters
 
         def then_changed(connection: Any) -> tuple[int, int]:
             seen = look(connection)
-            monkeypatch.setattr(mirror, "_counters", look)  # only once
+            monkeypatch.setattr(index_cache, "_counters", look)  # only once
             other.update("cat", {"essence": "a cat"}, NOW)
             assert search() == ["cat"]
             return seen
 
-        monkeypatch.setattr(mirror, "_counters", then_changed)
+        monkeypatch.setattr(index_cache, "_counters", then_changed)
         assert search() == ["cat"]
 
 
@@ -197,9 +197,9 @@ def test_frequencies_of_an_earlier_moment_are_not_kept_for_a_later_one(
         assert store.frequencies(["cat"]) == (2, {"cat": 2})
 
 
-@pytest.mark.parametrize("part", ["matrices", "impacts"])
+@pytest.mark.parametrize("part", ["vector_search", "impacts"])
 def test_a_search_that_was_interrupted_moves_no_row(part: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Ctrl-C while the mirror is brought up to date must not give later memories the names of others."""
+    """Ctrl-C while the cache is brought up to date must not give later memories the names of others."""
     monkeypatch.setattr(keywords, "PAYS_FROM_ROWS", 0)
     monkeypatch.setattr(keywords, "PAYS_FROM_SEARCH", 0)
     with SqliteStore(tmp_path / "memory.db") as store:
@@ -207,7 +207,7 @@ def test_a_search_that_was_interrupted_moves_no_row(part: str, tmp_path: Path, m
             store.add([Draft(text=text, id=text, vector=TOYS[0].embed_query(text))], NOW, SPACES[0])
             if text == "zebra giraffe":
                 with monkeypatch.context() as patched:
-                    patched.setattr(getattr(mirror, part), "follow", _interrupted)
+                    patched.setattr(getattr(index_cache, part), "follow", _interrupted)
                     with pytest.raises(KeyboardInterrupt):
                         _answers(store)
             else:
