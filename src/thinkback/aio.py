@@ -1,11 +1,13 @@
-"""AsyncMemory: the same verbs, each in a thread; SQLite and the models release the interpreter while they work."""
+"""AsyncMemory: the same methods, each in a thread; SQLite and the models release the interpreter while they work."""
 
 import asyncio
 from collections.abc import Callable, Coroutine
+from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 
 from thinkback.memory import Memory
+from thinkback.search.trace import Hits, Recall, WhyNot
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -16,6 +18,28 @@ def _in_thread(
 ) -> Callable[Concatenate["AsyncMemory", P], Coroutine[Any, Any, T]]:
     async def call(self: "AsyncMemory", /, *args: P.args, **kwargs: P.kwargs) -> T:
         return await asyncio.to_thread(verb, self.memory, *args, **kwargs)
+
+    call.__doc__ = verb.__doc__
+    return call
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class AsyncRecall(Hits):
+    """The answer to a recall; `await recall.why_not(id)` reads the store in a thread."""
+
+    recall: Recall
+
+    async def why_not(self, id: str) -> WhyNot:
+        """Why a memory is absent, or at which rank it is present."""
+        return await asyncio.to_thread(self.recall.why_not, id)
+
+
+def _recall_in_thread(
+    verb: Callable[Concatenate[Memory, P], Recall],
+) -> Callable[Concatenate["AsyncMemory", P], Coroutine[Any, Any, AsyncRecall]]:
+    async def call(self: "AsyncMemory", /, *args: P.args, **kwargs: P.kwargs) -> AsyncRecall:
+        found = await asyncio.to_thread(verb, self.memory, *args, **kwargs)
+        return AsyncRecall(found.hits, found.trace, found.warnings, recall=found)
 
     call.__doc__ = verb.__doc__
     return call
@@ -41,9 +65,9 @@ class AsyncMemory:
     forget = _in_thread(Memory.forget)
     link = _in_thread(Memory.link)
     unlink = _in_thread(Memory.unlink)
-    recall = _in_thread(Memory.recall)
+    recall = _recall_in_thread(Memory.recall)
     gather = _in_thread(Memory.gather)
-    search_keywords = _in_thread(Memory.search_keywords)
+    search_keywords = _recall_in_thread(Memory.search_keywords)
     get = _in_thread(Memory.get)
     get_many = _in_thread(Memory.get_many)
     list = _in_thread(Memory.list)
@@ -63,7 +87,7 @@ class AsyncMemory:
     reembed = _in_thread(Memory.reembed)
     forget_verified = _in_thread(Memory.forget_verified)
     contest = _in_thread(Memory.contest)
-    search_reflections_only = _in_thread(Memory.search_reflections_only)
+    search_reflections_only = _recall_in_thread(Memory.search_reflections_only)
     reflect = _in_thread(Memory.reflect)
     tidy = _in_thread(Memory.tidy)
     undo = _in_thread(Memory.undo)

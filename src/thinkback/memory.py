@@ -50,8 +50,9 @@ from thinkback.model import REFLECTION, Edge, Filter, Record, StoredEdge, Stored
 from thinkback.models.chat import Chat
 from thinkback.models.embedders.base import validate_vectors
 from thinkback.models.rerankers.base import Reranker
+from thinkback.search.engine import Engine, Notes
 from thinkback.search.executors import Inline, Threads
-from thinkback.search.pipeline import Engine, Notes, gather, search
+from thinkback.search.pipeline import gather, search
 from thinkback.search.query.parse import parse
 from thinkback.search.query.tags import Vocabulary
 from thinkback.search.ranking import Gathered

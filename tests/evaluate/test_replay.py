@@ -17,7 +17,7 @@ from thinkback.search.ranking import rank
 from thinkback.search.recipes.model import Recipe, Term
 from thinkback.search.recipes.named import RECIPES
 from thinkback.search.selection import select
-from thinkback.search.signals.base import Scene
+from thinkback.search.signals.base import Scene, Signal
 
 REPLAYABLE = [name for name, recipe in RECIPES.items() if recipe.fusion.name != "merge" and recipe.reranker is None]
 DEPTH = 50
@@ -110,11 +110,10 @@ def test_one_replay_serves_many_recipes_without_mixing_them_up():
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Echo:
+class Echo(Signal):
     """A signal that looks at the scores so far, so that nothing of it may be kept."""
 
     name: ClassVar[str] = "echo"
-    needs_links: ClassVar[int] = 0
 
     def values(self, scene: Scene):
         return np.sin(100 * scene.totals)

@@ -4,26 +4,21 @@ import math
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from thinkback.errors import ModelError, ThinkbackError
 from thinkback.model import REFLECTION, Column, Filter, StoredRecord
 from thinkback.models.rerankers.base import Reranker
+from thinkback.search.engine import Engine, Notes
 from thinkback.search.query.parse import Query
 from thinkback.search.ranking import Ordered, entering, relevance, reorder_head
 from thinkback.search.recipes.model import SCALES, Recipe, Rerank
 from thinkback.search.thread_order import Surroundings, surroundings
 from thinkback.stores.base import Store
 
-if TYPE_CHECKING:
-    from thinkback.search.pipeline import Engine, Notes
 
-
-def cross_encode(
-    ordered: Ordered, query: Query, recipe: Recipe, engine: "Engine", notes: "Notes"
-) -> tuple[Ordered, int]:
+def cross_encode(ordered: Ordered, query: Query, recipe: Recipe, engine: Engine, notes: Notes) -> tuple[Ordered, int]:
     """The order after the cross-encoder, and how many it read; a failure keeps the order and says so.
 
     A candidate it did not read counts as 0, so with `blend` it cannot rise above one that was read. Before a blend the scores

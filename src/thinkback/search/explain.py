@@ -8,7 +8,7 @@ import numpy as np
 
 from thinkback.errors import ThinkbackError
 from thinkback.model import Run, StoredRecord
-from thinkback.search.legs import Leg, Particular, deep_enough
+from thinkback.search.legs import Leg, deep_enough
 from thinkback.search.ranking import NEWEST, active
 from thinkback.search.trace import Trace, WhyNot
 from thinkback.stores.base import Store
@@ -75,7 +75,7 @@ def _in_leg(record: StoredRecord, leg: Leg, run: Run, trace: Trace, store: Store
     deep: Any = replace(leg, limit=NO_LIMIT)  # type: ignore[type-var]
     try:
         place = _place(record.id, deep.run(trace.query, store, earlier))
-        reason = leg.leaves_out(record, trace.query, store, earlier) if isinstance(leg, Particular) else None
+        reason = leg.leaves_out(record, trace.query, store, earlier)
     except ThinkbackError as error:
         return f"cannot say, {error}"
     if place is None:

@@ -7,23 +7,19 @@ Every step takes and returns immutable values, so the trace is not a mode: it is
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import Executor
-from dataclasses import dataclass, replace
-from datetime import UTC, tzinfo
+from dataclasses import replace
 from functools import partial
 
 from thinkback.errors import Notice, ThinkbackError
-from thinkback.model import Filter, Hit, Placing, Run, Scored, StoredRecord, Timing, Vector
-from thinkback.models.chat import Chat
+from thinkback.model import Filter, Hit, Placing, Run, Scored, StoredRecord, Timing
 from thinkback.models.embedders.base import unit
-from thinkback.models.rerankers.base import Reranker
 from thinkback.reflections import members
 from thinkback.search.cross_encode import cross_encode
+from thinkback.search.engine import Engine, Notes
 from thinkback.search.explain import absence
-from thinkback.search.legs import Leg, Recent, Reflections, deep_enough, reflections_alone
+from thinkback.search.legs import Leg, Recent, deep_enough
 from thinkback.search.query.ask_model import ask
 from thinkback.search.query.parse import Query, focus, parse
-from thinkback.search.query.tags import Vocabulary
 from thinkback.search.ranking import NEWEST, Gathered, Ordered, rank, reach
 from thinkback.search.recipes.model import Recipe
 from thinkback.search.selection import Ranked, Selection, select
@@ -33,43 +29,6 @@ from thinkback.stores.base import Store
 
 FEWEST_NEWEST = 100  # as deep as other legs look, so that a budget has something to choose from
 BLANK = "the query has no words"
-
-
-@dataclass(frozen=True, slots=True)
-class Engine:
-    """What a search works with; `strict` raises where it would otherwise warn and go on."""
-
-    store: Store
-    pool: Executor
-    vocabulary: Callable[[], Vocabulary]
-    embed: Callable[[str], Vector] | None = None
-    embedder: str | None = None
-    reranker: Callable[[str], Reranker] | None = None
-    chat: Chat | None = None
-    zone: tzinfo = UTC
-    strict: bool = False
-
-
-class Notes:
-    """Warnings and timings of one search, in the order they came up."""
-
-    def __init__(self, strict: bool) -> None:
-        self.strict = strict
-        self.warnings: list[Notice] = []
-        self.timings: list[Timing] = []
-        self._since = time.perf_counter_ns()
-
-    def warn(self, what: str, error: ThinkbackError) -> None:
-        """A failed optional part: named in the result, raised when strict."""
-        if self.strict:
-            raise error
-        self.warnings.append(error.notice(what))
-
-    def lap(self, step: str) -> None:
-        """Ends a step."""
-        now = time.perf_counter_ns()
-        self.timings.append(Timing(step, (now - self._since) // 1000))
-        self._since = now
 
 
 def search(
@@ -89,7 +48,7 @@ def search(
     if gathered.searched:
         ordered, reranked = cross_encode(ordered, gathered.query, recipe, engine, notes)
     notes.lap("cross-encode")
-    kept, drops = select(in_order(ordered), _selection(recipe, filter), gathered.vectors)
+    kept, drops = select(in_order(ordered), recipe.selection.under(filter), gathered.vectors)
     hits = _hits(kept, ordered, gathered.runs)
     notes.lap("select")
     trace = Trace(
@@ -108,11 +67,6 @@ def search(
     return Recall(hits, trace, tuple(notes.warnings), lambda id: absence(id, trace, engine.store))
 
 
-def _selection(recipe: Recipe, filter: Filter) -> Selection:
-    """The recipe's; who asks for reflections alone is not held to their share of the results."""
-    return replace(recipe.selection, reflection_share=1.0) if reflections_alone(filter) else recipe.selection
-
-
 # -- retrieve ----------------------------------------------------------------------------------------------------------------------
 
 
@@ -120,10 +74,8 @@ def gather(query: Query, recipe: Recipe, engine: Engine, notes: Notes) -> Gather
     """Runs the legs side by side, then reads the candidates' records, edges and vectors in one batch each."""
     query, runs = retrieve(query, recipe, engine, notes)
     if all(run.skipped is not None for run in runs):
-        if _themes_alone(recipe):
-            notes.warnings.extend(
-                Notice("themes_need_vector", f"themes are searched by meaning alone, and {run.skipped}") for run in runs
-            )
+        if all(leg.only_kind for leg in recipe.legs):  # the newest memories of other kinds are no answer
+            notes.warnings.extend(Notice("no_leg_ran", f"the {run.leg} leg did not run: {run.skipped}") for run in runs)
             return Gathered(query, tuple(runs), {})
         return _newest(query, runs, recipe, engine.store)
     ids = list(dict.fromkeys(hit.id for run in runs for hit in run.hits))
@@ -139,11 +91,6 @@ def gather(query: Query, recipe: Recipe, engine: Engine, notes: Notes) -> Gather
     between = gaps([records[id] for id in ids], query.filter, engine.store, steps) if steps else None
     vectors = engine.store.vectors(ids) if recipe.selection.diversity > 0 and ids else {}
     return Gathered(query, tuple(runs), records, edges, between, vectors)
-
-
-def _themes_alone(recipe: Recipe) -> bool:
-    """Whether a recipe looks for themes and nothing else; then the newest memories are no answer."""
-    return {leg.name for leg in recipe.legs} == {Reflections.name}
 
 
 def _still(hits: Sequence[Scored], records: Mapping[str, StoredRecord]) -> tuple[Scored, ...]:
@@ -223,7 +170,7 @@ def _filled(leg: Leg, run: Run, query: Query, ids: Sequence[str], engine: Engine
 
 def _newest(query: Query, skipped: Sequence[Run], recipe: Recipe, store: Store) -> Gathered:
     """With nothing to search by, the newest memories are the answer: as many as it takes to fill the selection."""
-    selection = _selection(recipe, query.filter)
+    selection = recipe.selection.under(query.filter)
     depth = max(2 * selection.limit, FEWEST_NEWEST)
     while True:
         run = Recent(limit=depth).run(query, store, ())

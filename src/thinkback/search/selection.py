@@ -1,13 +1,13 @@
 """Selection: from ranked candidates to the ones returned; every drop has a reason."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import tee
 
 import numpy as np
 
-from thinkback.model import REFLECTION, Drop, DropCode, Floats, StoredRecord, Vector
-from thinkback.search.recipes.bounds import at_least, between
+from thinkback.model import REFLECTION, Drop, DropCode, Filter, Floats, StoredRecord, Vector
+from thinkback.search.bounds import at_least, between
 
 CHARACTERS_PER_TOKEN = 4  # the usual rule of thumb for English; a budget is a promise not to exceed, not an exact count
 
@@ -27,6 +27,10 @@ class Selection:
         between(0, 1, self.reflection_share, "selection.reflection_share")
         between(0, 1, self.diversity, "selection.diversity")
         at_least(0, self.diversity_pool, "selection.diversity_pool")
+
+    def under(self, filter: Filter) -> "Selection":
+        """The selection without a cap on reflections if the filter asks for nothing else."""
+        return replace(self, reflection_share=1.0) if set(filter.kinds) == {REFLECTION} else self
 
 
 @dataclass(frozen=True, slots=True)

@@ -77,13 +77,12 @@ def _stable(query: Query) -> tuple[object, ...]:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Recall(Sequence[Hit]):
-    """The hits of one search, best first."""
+class Hits(Sequence[Hit]):
+    """The hits of one search, best first, with its trace and warnings."""
 
     hits: tuple[Hit, ...]
     trace: Trace
     warnings: tuple[Notice, ...] = ()
-    explain_absence: Callable[[str], WhyNot] | None = None
 
     @overload
     def __getitem__(self, index: int) -> Hit: ...
@@ -99,8 +98,15 @@ class Recall(Sequence[Hit]):
     def ids(self) -> tuple[str, ...]:
         return tuple(hit.id for hit in self.hits)
 
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Recall(Hits):
+    """The answer to a recall."""
+
+    explain_absence: Callable[[str], WhyNot] | None = None
+
     def why_not(self, id: str) -> WhyNot:
-        """Why a memory is absent, or at which rank it is present after all."""
+        """Why a memory is absent, or at which rank it is present; reads the store."""
         for hit in self.hits:
             if hit.id == id:
                 return WhyNot(id, f"it is hit number {hit.rank}")

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from thinkback.model import Run
+from thinkback.search.bounds import one_of
 from thinkback.search.fusion.base import Fused, keep, lay_out, weigh
 from thinkback.search.fusion.normalize import NORMALIZERS
-from thinkback.search.recipes.bounds import one_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,8 +11,8 @@ from typing import ClassVar
 import numpy as np
 
 from thinkback.model import Run
+from thinkback.search.bounds import at_least
 from thinkback.search.fusion.base import Fused, keep, lay_out, weigh
-from thinkback.search.recipes.bounds import at_least
 
 FALLBACK_K = 5.0
 

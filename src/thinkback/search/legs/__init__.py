@@ -1,6 +1,6 @@
 """Legs: one a file, one row in this table."""
 
-from thinkback.search.legs.base import Leg, Particular, deep_enough, reflections_alone
+from thinkback.search.legs.base import Leg, deep_enough
 from thinkback.search.legs.dates import Dates
 from thinkback.search.legs.graph import GraphWalk
 from thinkback.search.legs.keyword import Keyword
@@ -20,10 +20,8 @@ __all__ = [
     "Keyword",
     "Leg",
     "Members",
-    "Particular",
     "Recent",
     "Reflections",
     "VectorLeg",
     "deep_enough",
-    "reflections_alone",
 ]

@@ -2,38 +2,31 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import ClassVar, Protocol, runtime_checkable
+from typing import ClassVar, Literal, Protocol
 
 from thinkback.model import REFLECTION, Filter, Run, StoredRecord
 from thinkback.search.query.parse import Query
 from thinkback.stores.base import Store
 
-NOT_SPOKEN = "leaves reflections to their own leg"
+NO_REFLECTIONS = "leaves reflections to their own leg"
 NO_VECTOR = "it has no vector"
 
-
-def spoken(filter: Filter) -> Filter:
-    """The filter without reflections, unless they are what is asked for."""
-    if REFLECTION in filter.kinds or REFLECTION in filter.without_kinds:
-        return filter
-    return replace(filter, without_kinds=(*filter.without_kinds, REFLECTION))
-
-
-def reflections_alone(filter: Filter) -> bool:
-    """Whether reflections are all that is asked for."""
-    return set(filter.kinds) == {REFLECTION}
+Stage = Literal["text", "vector", "time", "runs"]
 
 
 class Leg(Protocol):
-    """`stage` says what must be there before it runs: "text" nothing, "vector" the query's vector, "time" all that
-    is to be understood of the query, "runs" the other legs' runs.
+    """Subclass it as a frozen dataclass with `weight`, `limit` and parameters of its own.
 
-    A leg that `fills` can score any memory it is asked about, so it can be run again over the candidates of the other legs.
+    `stage` says what the leg waits for: "text" nothing, "vector" the query's vector, "time" the complete query, "runs" the runs
+    of the other legs. A leg that `fills` can score any memory, so it can be run again over the candidates of other legs.
+    `only_kind` names the kind of memory that a leg for one kind finds.
     """
 
+    __slots__ = ()
     name: ClassVar[str]
-    stage: ClassVar[str]
-    fills: ClassVar[bool]
+    stage: ClassVar[Stage] = "text"
+    fills: ClassVar[bool] = False
+    only_kind: ClassVar[str | None] = None
 
     @property
     def weight(self) -> float: ...
@@ -41,18 +34,22 @@ class Leg(Protocol):
     def limit(self) -> int: ...
     def run(self, query: Query, store: Store, earlier: Sequence[Run]) -> Run: ...
 
+    def leaves_out(self, record: StoredRecord, query: Query, store: Store, earlier: Sequence[Run]) -> str | None:
+        """Why the leg does not find this memory; None if the memory just does not match."""
+        return None
 
-@runtime_checkable
-class Particular(Protocol):
-    """A leg that can say why it left a memory out; of others it is said that they do not match it."""
 
-    def leaves_out(self, record: StoredRecord, query: Query, store: Store, earlier: Sequence[Run]) -> str | None: ...
+def without_reflections(filter: Filter) -> Filter:
+    """The filter without reflections, unless it names them itself."""
+    if REFLECTION in filter.kinds or REFLECTION in filter.without_kinds:
+        return filter
+    return replace(filter, without_kinds=(*filter.without_kinds, REFLECTION))
 
 
 def deep_enough(leg: Leg, limit: int, filter: Filter) -> Leg:
-    """The leg, at least as deep as what was asked for, lest the results be too few.
+    """The leg with at least this limit, so that it alone can fill the results.
 
-    Reflections are a part of the results at most, so their own leg keeps its limit unless they are all that is asked for.
+    Legs that add to the results of others keep their limit, and so does a leg for one kind unless only that kind is asked for.
     """
-    keeps = leg.stage == "runs" or (leg.name == "reflections" and not reflections_alone(filter))
-    return leg if keeps or leg.limit >= limit else replace(leg, limit=limit)  # type: ignore[type-var]
+    adds = leg.stage == "runs" or (leg.only_kind is not None and set(filter.kinds) != {leg.only_kind})
+    return leg if adds or leg.limit >= limit else replace(leg, limit=limit)  # type: ignore[type-var]

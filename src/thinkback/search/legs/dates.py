@@ -6,7 +6,7 @@ from typing import ClassVar
 
 from thinkback.clock import iso
 from thinkback.model import REFLECTION, Filter, Run, Scored, StoredRecord
-from thinkback.search.legs.base import spoken
+from thinkback.search.legs.base import Leg, Stage, without_reflections
 from thinkback.search.query.parse import Query
 from thinkback.search.query.time import Anchor
 from thinkback.stores.base import Store
@@ -15,15 +15,14 @@ CROWD = 50  # so many memories of one time tell little apart, if most others are
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Dates:
+class Dates(Leg):
     """Nearest to the middle of the window first, by distance in tolerances.
 
     Skipped when the query names no time, or one that most memories share.
     """
 
     name: ClassVar[str] = "dates"
-    fills: ClassVar[bool] = False
-    stage: ClassVar[str] = "time"
+    stage: ClassVar[Stage] = "time"
     weight: float = 1.0
     limit: int = 50
 
@@ -31,7 +30,7 @@ class Dates:
         anchor = query.anchor
         if anchor is None:
             return Run(self.name, skipped="the query names no time")
-        everything = spoken(query.filter)  # a reflection has no date of its own
+        everything = without_reflections(query.filter)  # a reflection has no date of its own
         window = within(everything, anchor)
         near = store.dated(anchor.centre_us, window, self.limit)
         if len(near) >= min(self.limit, CROWD) and store.count(window) * 2 > store.count(everything):
@@ -39,7 +38,7 @@ class Dates:
         return Run(self.name, tuple(Scored(hit.id, hit.score / max(anchor.tolerance_us, 1)) for hit in near))
 
     def leaves_out(self, record: StoredRecord, query: Query, store: Store, earlier: Sequence[Run]) -> str | None:
-        if record.kind == REFLECTION and spoken(query.filter).rejects(record):
+        if record.kind == REFLECTION and without_reflections(query.filter).rejects(record):
             return "a reflection has no date of its own"
         return f"it is dated {iso(record.date)}, outside the time the query names"
 

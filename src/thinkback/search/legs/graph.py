@@ -5,12 +5,13 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from thinkback.model import Run, Scored, StoredRecord
+from thinkback.search.legs.base import Leg, Stage
 from thinkback.search.query.parse import Query
 from thinkback.stores.base import Store
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class GraphWalk:
+class GraphWalk(Leg):
     """A memory reached over a path scores seed · Π (edge weight · decay), the best path counting.
 
     Seeds are the first `seeds` hits of every other leg, worth 1 / rank; they do not return themselves, but may be reached
@@ -18,8 +19,7 @@ class GraphWalk:
     """
 
     name: ClassVar[str] = "graph"
-    fills: ClassVar[bool] = False
-    stage: ClassVar[str] = "runs"
+    stage: ClassVar[Stage] = "runs"
     weight: float = 1.0
     limit: int = 50
     seeds: int = 10

@@ -6,27 +6,27 @@ from typing import ClassVar
 
 from thinkback.model import CONSOLIDATED, Run, StoredRecord
 from thinkback.reflections import LARGEST_THEME
-from thinkback.search.legs.base import NO_VECTOR, spoken
+from thinkback.search.legs.base import NO_VECTOR, Leg, Stage, without_reflections
+from thinkback.search.legs.reflections import Reflections
 from thinkback.search.query.parse import Query
 from thinkback.stores.base import Store
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Members:
+class Members(Leg):
     """Starts from the first `themes` hits of the reflections leg, and brings only what no other leg found, by cosine.
 
     What was found anyway gains nothing by being part of a theme: on LoCoMo that lifts the theme's other members above the answer.
     """
 
     name: ClassVar[str] = "members"
-    fills: ClassVar[bool] = False
-    stage: ClassVar[str] = "runs"
+    stage: ClassVar[Stage] = "runs"
     weight: float = 1.0
     limit: int = 20
     themes: int = 1
 
     def run(self, query: Query, store: Store, earlier: Sequence[Run]) -> Run:
-        strong = [hit.id for run in earlier if run.leg == "reflections" for hit in run.hits[: self.themes]]
+        strong = [hit.id for run in earlier if run.leg == Reflections.name for hit in run.hits[: self.themes]]
         if query.vector is None:
             return Run(self.name, skipped=query.no_vector)
         if not strong:
@@ -37,7 +37,10 @@ class Members:
         unseen = sorted(reached - found)
         if not unseen:
             return Run(self.name)
-        return Run(self.name, tuple(store.search_vectors(query.vector, spoken(query.filter).only(unseen), self.limit)))
+        return Run(
+            self.name,
+            tuple(store.search_vectors(query.vector, without_reflections(query.filter).only(unseen), self.limit)),
+        )
 
     def leaves_out(self, record: StoredRecord, query: Query, store: Store, earlier: Sequence[Run]) -> str | None:
         if any(hit.id == record.id for run in earlier for hit in run.hits):

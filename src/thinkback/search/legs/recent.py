@@ -5,17 +5,16 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from thinkback.model import Run
+from thinkback.search.legs.base import Leg
 from thinkback.search.query.parse import Query
 from thinkback.stores.base import Store
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Recent:
+class Recent(Leg):
     """Scores are dates in microseconds; fusions scale them."""
 
     name: ClassVar[str] = "recent"
-    fills: ClassVar[bool] = False
-    stage: ClassVar[str] = "text"
     weight: float = 1.0
     limit: int = 20
 

@@ -5,18 +5,18 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from thinkback.model import REFLECTION, Run, StoredRecord
-from thinkback.search.legs.base import NO_VECTOR
+from thinkback.search.legs.base import NO_VECTOR, Leg, Stage
 from thinkback.search.query.parse import Query
 from thinkback.stores.base import Store
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Reflections:
+class Reflections(Leg):
     """Gives themes a run of their own, so that many single memories cannot crowd them out."""
 
     name: ClassVar[str] = "reflections"
-    fills: ClassVar[bool] = False
-    stage: ClassVar[str] = "vector"
+    stage: ClassVar[Stage] = "vector"
+    only_kind: ClassVar[str] = REFLECTION
     weight: float = 1.0
     limit: int = 10
 

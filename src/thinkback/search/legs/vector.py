@@ -5,13 +5,13 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from thinkback.model import Run, StoredRecord
-from thinkback.search.legs.base import NO_VECTOR, NOT_SPOKEN, spoken
+from thinkback.search.legs.base import NO_REFLECTIONS, NO_VECTOR, Leg, Stage, without_reflections
 from thinkback.search.query.parse import Query
 from thinkback.stores.base import Store
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class VectorLeg:
+class VectorLeg(Leg):
     """Hits below `floor` are no hits; cosine never falls below -1, so that floor lets all in.
 
     Without `reflections`, those are left to their own leg.
@@ -19,7 +19,7 @@ class VectorLeg:
 
     name: ClassVar[str] = "vector"
     fills: ClassVar[bool] = True
-    stage: ClassVar[str] = "vector"
+    stage: ClassVar[Stage] = "vector"
     weight: float = 1.0
     limit: int = 100
     floor: float = -1.0
@@ -28,13 +28,13 @@ class VectorLeg:
     def run(self, query: Query, store: Store, earlier: Sequence[Run]) -> Run:
         if query.vector is None:
             return Run(self.name, skipped=query.no_vector)
-        filter = query.filter if self.reflections else spoken(query.filter)
+        filter = query.filter if self.reflections else without_reflections(query.filter)
         hits = store.search_vectors(query.vector, filter, self.limit)
         return Run(self.name, tuple(hit for hit in hits if hit.score >= self.floor))
 
     def leaves_out(self, record: StoredRecord, query: Query, store: Store, earlier: Sequence[Run]) -> str | None:
-        if not self.reflections and spoken(query.filter).rejects(record):
-            return NOT_SPOKEN
+        if not self.reflections and without_reflections(query.filter).rejects(record):
+            return NO_REFLECTIONS
         if query.vector is None:
             return query.no_vector
         alone = store.search_vectors(query.vector, query.filter.only([record.id]), 1)

@@ -1,6 +1,6 @@
 """Recipes: a whole ranking formula as one frozen value, readable in one place.
 
-The named ones stand in `cookbook.py`; `recipe_files.py` reads and writes them as TOML.
+`named.py` has the named ones; `toml.py` reads and writes TOML files.
 """
 
 import hashlib
@@ -13,13 +13,12 @@ import numpy as np
 
 from thinkback.errors import RecipeError, did_you_mean
 from thinkback.model import Floats
+from thinkback.search.bounds import at_least, finite, one_of
 from thinkback.search.fusion import FUSIONS, Convex, Fusion
 from thinkback.search.legs import LEGS, Leg
 from thinkback.search.query.parse import Parsing
-from thinkback.search.recipes.bounds import at_least, finite, one_of
 from thinkback.search.selection import Selection
 from thinkback.search.signals import SIGNALS, Signal
-from thinkback.search.signals.temporal import Temporal
 
 How = Literal["add", "multiply", "blend", "replace"]
 
@@ -41,7 +40,7 @@ class Term:
     """How a signal's value v enters the score s.
 
     add: s + weight · v; multiply: s · (base + weight · v); blend: (1 − weight) · s + weight · v; replace: v.
-    A time boost of 0 or less is none: the scores stay as they are.
+    A weight of 0 or less switches off a signal that only raises scores.
     """
 
     signal: Signal
@@ -53,7 +52,7 @@ class Term:
         _check_how(self.how, self.signal.name)
         finite(self.weight, f"signals.{self.signal.name}.weight")
         finite(self.base, f"signals.{self.signal.name}.base")
-        if isinstance(self.signal, Temporal) and self.weight <= 0 and self.how != "replace":
+        if self.signal.raise_only and self.weight <= 0 and self.how != "replace":
             object.__setattr__(self, "weight", 0.0)
             object.__setattr__(self, "base", 1.0 if self.how == "multiply" else self.base)
 

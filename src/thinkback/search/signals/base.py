@@ -65,17 +65,24 @@ class Scene:
 
 
 class Signal(Protocol):
-    """What the pipeline must read for it, each in one batch; 0 for nothing.
+    """Subclass it as a frozen dataclass with its parameters.
 
-    `needs_links` is how many of each candidate's strongest edges, `needs_places` up to which distance in threads.
+    A signal that is `raise_only` never lowers a score: a weight of 0 or less switches it off.
     """
 
+    __slots__ = ()
     name: ClassVar[str]
+    raise_only: ClassVar[bool] = False
 
     @property
-    def needs_links(self) -> int: ...
+    def needs_links(self) -> int:
+        """How many of each candidate's strongest edges the pipeline must read."""
+        return 0
+
     @property
-    def needs_places(self) -> int: ...
+    def needs_places(self) -> int:
+        """Up to which distance in threads the pipeline must place the candidates."""
+        return 0
 
     def values(self, scene: Scene) -> Floats | Skip: ...
 

@@ -11,7 +11,7 @@ from typing import ClassVar
 
 from thinkback.clock import DAY
 from thinkback.model import Floats, StoredRecord
-from thinkback.search.signals.base import Scene, Skip, of_records
+from thinkback.search.signals.base import Scene, Signal, Skip, of_records
 
 TAU_DAYS = {"task": 7.0, "work": 90.0, "context": 180.0}
 OTHER_TAU_DAYS = 30.0
@@ -21,12 +21,10 @@ IMPORTANT = 4.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Decay:
+class Decay(Signal):
     """A factor to multiply with; old memories fade, recalled ones less."""
 
     name: ClassVar[str] = "decay"
-    needs_links: ClassVar[int] = 0
-    needs_places: ClassVar[int] = 0
 
     def values(self, scene: Scene) -> Floats | Skip:
         return of_records([decay(record, scene.query.now) for record in scene.records])

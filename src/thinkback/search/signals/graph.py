@@ -9,16 +9,15 @@ from typing import ClassVar
 import numpy as np
 
 from thinkback.model import Floats
-from thinkback.search.recipes.bounds import at_least
-from thinkback.search.signals.base import Scene, Skip
+from thinkback.search.bounds import at_least
+from thinkback.search.signals.base import Scene, Signal, Skip
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Graph:
+class Graph(Signal):
     """At most `max_neighbours` edges of each candidate count, strongest first."""
 
     name: ClassVar[str] = "graph"
-    needs_places: ClassVar[int] = 0
     decay: float = 0.5
     max_neighbours: int = 5
 

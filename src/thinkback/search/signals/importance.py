@@ -4,16 +4,14 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from thinkback.model import Floats
-from thinkback.search.signals.base import Scene, Skip, of_records
+from thinkback.search.signals.base import Scene, Signal, Skip, of_records
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Importance:
+class Importance(Signal):
     """`unscored` is what a memory without an importance gets."""
 
     name: ClassVar[str] = "importance"
-    needs_links: ClassVar[int] = 0
-    needs_places: ClassVar[int] = 0
     unscored: float = 0.5
 
     def values(self, scene: Scene) -> Floats | Skip:

@@ -11,18 +11,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thinkback.model import Floats
-from thinkback.search.recipes.bounds import at_least
-from thinkback.search.signals.base import Scene, Skip
+from thinkback.search.bounds import at_least
+from thinkback.search.signals.base import Scene, Signal, Skip
 
 Walk = tuple[NDArray[np.intp], NDArray[np.intp], Floats]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Neighbours:
+class Neighbours(Signal):
     """Both directions count; distances are steps in the thread, over memories that are no candidates too."""
 
     name: ClassVar[str] = "neighbours"
-    needs_links: ClassVar[int] = 0
     decay: float = 0.4
     steps: int = 2
     reply: float = 1.75

@@ -10,7 +10,7 @@ from typing import ClassVar
 
 from thinkback.clock import DAY
 from thinkback.model import Floats, StoredRecord
-from thinkback.search.signals.base import Scene, Skip, of_records
+from thinkback.search.signals.base import Scene, Signal, Skip, of_records
 
 TIER_SALIENCE = {"procedural": 0.95, "semantic": 0.90, "episodic": 0.55, "working": 0.30, "unknown": 0.50}
 SHORT_LIVED = ("working", "episodic")
@@ -19,12 +19,10 @@ UNSCORED_IMPORTANCE = 0.5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Quality:
+class Quality(Signal):
     """1 for the best candidate; with equal quality everywhere the order is that of relevance."""
 
     name: ClassVar[str] = "quality"
-    needs_links: ClassVar[int] = 0
-    needs_places: ClassVar[int] = 0
 
     def values(self, scene: Scene) -> Floats | Skip:
         qualities = of_records([quality(record, scene.query.now) for record in scene.records])

@@ -7,17 +7,15 @@ import numpy as np
 
 from thinkback.clock import DAY
 from thinkback.model import Floats
-from thinkback.search.recipes.bounds import above
-from thinkback.search.signals.base import Scene, Skip
+from thinkback.search.bounds import above
+from thinkback.search.signals.base import Scene, Signal, Skip
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Recency:
+class Recency(Signal):
     """Age since the last update; in cycles as soon as the query names its cycle (engrava), else in days."""
 
     name: ClassVar[str] = "recency"
-    needs_links: ClassVar[int] = 0
-    needs_places: ClassVar[int] = 0
     half_life_days: float = 7.0
     half_life_cycles: float = 50.0
 

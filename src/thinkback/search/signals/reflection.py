@@ -4,17 +4,15 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from thinkback.model import REFLECTION, Floats
-from thinkback.search.recipes.bounds import at_least
-from thinkback.search.signals.base import Scene, Skip, of_records
+from thinkback.search.bounds import at_least
+from thinkback.search.signals.base import Scene, Signal, Skip, of_records
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Reflection:
+class Reflection(Signal):
     """Skipped when it would change nothing."""
 
     name: ClassVar[str] = "reflection"
-    needs_links: ClassVar[int] = 0
-    needs_places: ClassVar[int] = 0
     boost: float = 1.0
 
     def __post_init__(self) -> None:

@@ -4,17 +4,15 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from thinkback.model import Floats
-from thinkback.search.recipes.bounds import at_least
-from thinkback.search.signals.base import Scene, Skip, of_records
+from thinkback.search.bounds import at_least
+from thinkback.search.signals.base import Scene, Signal, Skip, of_records
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Tags:
+class Tags(Signal):
     """A soft boost, never a filter; skipped when no tag was inferred."""
 
     name: ClassVar[str] = "tags"
-    needs_links: ClassVar[int] = 0
-    needs_places: ClassVar[int] = 0
     step: float = 0.15
     cap: float = 1.5
 

@@ -5,16 +5,15 @@ from typing import ClassVar
 
 from thinkback.model import Floats
 from thinkback.search.query.time import proximity
-from thinkback.search.signals.base import Scene, Skip, of_records
+from thinkback.search.signals.base import Scene, Signal, Skip, of_records
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Temporal:
+class Temporal(Signal):
     """Dated by `valid_from`, else `created_at`; skipped when the query names no time."""
 
     name: ClassVar[str] = "temporal"
-    needs_links: ClassVar[int] = 0
-    needs_places: ClassVar[int] = 0
+    raise_only: ClassVar[bool] = True
 
     def values(self, scene: Scene) -> Floats | Skip:
         anchor = scene.query.anchor

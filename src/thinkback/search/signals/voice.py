@@ -10,19 +10,17 @@ from typing import ClassVar
 
 from thinkback.model import Floats, StoredRecord
 from thinkback.search.query.stopwords import FUNCTION_WORDS
-from thinkback.search.signals.base import Scene, Skip, of_records
+from thinkback.search.signals.base import Scene, Signal, Skip, of_records
 
 _HEAD = re.compile(r"\s*([^\W\d_][\w.'’-]*(?: [^\W\d_][\w.'’-]*){0,2}):\s")
 _WORD = re.compile(r"[^\W_]+")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Voice:
+class Voice(Signal):
     """Skipped when the query names nobody who speaks among the candidates."""
 
     name: ClassVar[str] = "voice"
-    needs_links: ClassVar[int] = 0
-    needs_places: ClassVar[int] = 0
 
     def values(self, scene: Scene) -> Floats | Skip:
         asked = {word.lower() for word in _WORD.findall(scene.query.text[:2000])} - FUNCTION_WORDS

@@ -1,0 +1,51 @@
+"""What a search works with, and what it notes on the way."""
+
+import time
+from collections.abc import Callable
+from concurrent.futures import Executor
+from dataclasses import dataclass
+from datetime import UTC, tzinfo
+
+from thinkback.errors import Notice, ThinkbackError
+from thinkback.model import Timing, Vector
+from thinkback.models.chat import Chat
+from thinkback.models.rerankers.base import Reranker
+from thinkback.search.query.tags import Vocabulary
+from thinkback.stores.base import Store
+
+
+@dataclass(frozen=True, slots=True)
+class Engine:
+    """The store, the thread pool and the models of a search; `strict` raises where it would otherwise warn and go on."""
+
+    store: Store
+    pool: Executor
+    vocabulary: Callable[[], Vocabulary]
+    embed: Callable[[str], Vector] | None = None
+    embedder: str | None = None
+    reranker: Callable[[str], Reranker] | None = None
+    chat: Chat | None = None
+    zone: tzinfo = UTC
+    strict: bool = False
+
+
+class Notes:
+    """Warnings and timings of one search, in order."""
+
+    def __init__(self, strict: bool) -> None:
+        self.strict = strict
+        self.warnings: list[Notice] = []
+        self.timings: list[Timing] = []
+        self._since = time.perf_counter_ns()
+
+    def warn(self, what: str, error: ThinkbackError) -> None:
+        """Record that an optional part failed; raise the error if the search is strict."""
+        if self.strict:
+            raise error
+        self.warnings.append(error.notice(what))
+
+    def lap(self, step: str) -> None:
+        """Record the time since the last step ended."""
+        now = time.perf_counter_ns()
+        self.timings.append(Timing(step, (now - self._since) // 1000))
+        self._since = now
