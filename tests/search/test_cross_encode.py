@@ -59,8 +59,8 @@ def test_whatever_fails_keeps_the_order_and_is_named(answer: Callable[[Sequence[
         assert [(hit.id, hit.score) for hit in found] == [(hit.id, hit.score) for hit in plain]
         assert found.trace.reranked == 0
         (warning,) = found.warnings
-        assert warning.startswith("the cross-encoder did not answer; the order before it stands: ")
-        assert said in warning
+        assert warning.code in ("model_error", "model_unavailable", "invalid_scores")
+        assert said in warning.message
 
 
 @pytest.mark.parametrize(("answer", "said"), FAILURES.values(), ids=FAILURES)

@@ -1,4 +1,4 @@
-"""The cross-encoder's step: it reads the question and the head of the list together, before anything is cut."""
+"""The cross-encoder's step: it reads the query together with each of the first candidates, before anything is cut."""
 
 import math
 import time
@@ -19,10 +19,10 @@ from thinkback.stores.base import Store
 
 
 def cross_encode(ordered: Ordered, query: Query, recipe: Recipe, engine: Engine, notes: Notes) -> tuple[Ordered, int]:
-    """The order after the cross-encoder, and how many it read; a failure keeps the order and says so.
+    """The order after the cross-encoder, and how many candidates it read; a failure keeps the order and adds a warning.
 
-    A candidate it did not read counts as 0, so with `blend` it cannot rise above one that was read. Before a blend the scores
-    are divided by the best, so that the share means the same whatever the signals added.
+    A candidate that was not read counts as 0, so with `blend` it cannot rise above one that was. Before a blend the scores are
+    divided by the best, so that the weight means the same whatever the signals added.
     """
     plan = recipe.reranker
     if plan is None or not len(ordered.order) or not query.text.strip():
@@ -33,7 +33,7 @@ def cross_encode(ordered: Ordered, query: Query, recipe: Recipe, engine: Engine,
         texts = passages(records, plan, query.filter, engine.store)
         scores = verdicts(engine.reranker, query.text, texts, plan)
     except ThinkbackError as error:
-        notes.warn("the cross-encoder did not answer; the order before it stands", error)
+        notes.warn("the cross-encoder failed; the order before it stands", error)
         return ordered, 0
     values = np.zeros(len(ordered.records))
     read = np.array([score is not None for score in scores], dtype=bool)
@@ -48,22 +48,24 @@ def cross_encode(ordered: Ordered, query: Query, recipe: Recipe, engine: Engine,
 def verdicts(
     open_reranker: Callable[[str], Reranker] | None, query: str, texts: Sequence[str], plan: Rerank
 ) -> list[float | None]:
-    """A finite score a text, None where time ran out; whatever goes wrong in the reranker, ours or not, is a ModelError."""
+    """A finite score for each text, None where time ran out; every failure of a reranker becomes a ModelError."""
     if open_reranker is None:
-        raise ThinkbackError("no reranker is configured")
+        raise ModelError("no reranker is configured", code="no_reranker")
     try:
         scores = list(_scores(open_reranker(plan.model), query, texts, plan.budget_ms))
         finite = all(score is None or math.isfinite(score) for score in scores)
     except ThinkbackError:
         raise
-    except Exception as error:  # a reranker may be anybody's code, and nobody knows what that raises
+    except Exception as error:  # a reranker may be the caller's own code, which may raise anything
         raise ModelError(
             f"the reranker {plan.model!r} failed with {type(error).__name__}: {str(error)[:200]}"
         ) from error
     if len(scores) != len(texts):
-        raise ModelError(f"the reranker {plan.model!r} gave {len(scores)} scores for {len(texts)} texts")
+        raise ModelError(
+            f"the reranker {plan.model!r} gave {len(scores)} scores for {len(texts)} texts", code="invalid_scores"
+        )
     if not finite:
-        raise ModelError(f"the reranker {plan.model!r} gave a score that is NaN or infinite")
+        raise ModelError(f"the reranker {plan.model!r} gave a score that is NaN or infinite", code="invalid_scores")
     return scores
 
 
@@ -76,7 +78,7 @@ def _scores(reranker: Reranker, query: str, texts: Sequence[str], budget_ms: int
 
 
 def passages(records: Sequence[StoredRecord], plan: Rerank, filter: Filter, store: Store) -> list[str]:
-    """What the cross-encoder is shown of each candidate: its text, with its thread neighbours when the recipe asks for them."""
+    """The text of each candidate as the cross-encoder reads it, with its thread neighbours if the recipe asks for them."""
     if plan.context <= 0:
         return [said(record)[: plan.max_chars] for record in records]
     around = surroundings([record.id for record in records], plan.context, filter, store)
@@ -84,7 +86,7 @@ def passages(records: Sequence[StoredRecord], plan: Rerank, filter: Filter, stor
 
 
 def in_context(record: StoredRecord, around: Surroundings, max_chars: int) -> str:
-    """The candidate first of all; what room is left goes to both sides alike, and there to what stands nearest."""
+    """The candidate's text; the room left is shared by both sides, and there the nearest neighbours come first."""
     text = said(record)[:max_chars]
     before = "".join(f"{said(one)}\n" for one in around.before)
     after = "".join(f"\n{said(one)}" for one in around.after)
@@ -94,5 +96,5 @@ def in_context(record: StoredRecord, around: Surroundings, max_chars: int) -> st
 
 
 def said(record: StoredRecord) -> str:
-    """A memory's text; of a reflection its theme in words, for its text is a list of ids."""
+    """The text of a memory; of a reflection its essence, because its text is a list of ids."""
     return record.essence or record.text if record.kind == REFLECTION else record.text
