@@ -4,13 +4,14 @@ import copy
 from collections.abc import Sequence
 
 import pytest
+from codes import raises
 from hypothesis import given
 from hypothesis import strategies as st
 
-from thinkback.errors import InvalidInput, MissingExtra
+from thinkback.errors import Action, InvalidInput, MissingExtra, ModelUnavailable, Remedy
 from thinkback.models.rerankers import Reranker, open_reranker, rerank
 from thinkback.models.rerankers.base import sigmoid
-from thinkback.models.weights import FetchOptions
+from thinkback.models.weights import FetchOptions, OpenOptions
 
 
 class ByLength:
@@ -69,7 +70,7 @@ class TestTable:
             open_reranker("ms-marco-MiniLM")
 
     def test_an_embedder_is_no_reranker(self) -> None:
-        with pytest.raises(InvalidInput, match="no reranker 'e5-small-v2'"):
+        with raises(InvalidInput, "unknown_reranker"):
             open_reranker("e5-small-v2")
 
     @pytest.mark.parametrize("spec", ["rerank:", "rerank:model", "rerank:@http://localhost"])
@@ -78,8 +79,15 @@ class TestTable:
             open_reranker(spec)
 
     def test_a_folder_without_a_model_is_refused(self, tmp_path) -> None:  # type: ignore[no-untyped-def]
-        with pytest.raises(InvalidInput, match=r"neither model\.onnx nor model\.safetensors"):
+        with raises(ModelUnavailable, "empty_folder"):
             open_reranker(str(tmp_path), FetchOptions())
+
+    @pytest.mark.parametrize("name", ["default", "Qwen3-Reranker-0.6B"])
+    def test_offline_fetches_nothing(self, name: str, tmp_path) -> None:  # type: ignore[no-untyped-def]
+        with raises(ModelUnavailable, "offline") as error:
+            open_reranker(name, OpenOptions(fetch=FetchOptions(tmp_path, offline=True)))
+        assert isinstance(error.value.remedy, Remedy)
+        assert error.value.remedy.action is Action.PULL_MODEL
 
     def test_a_missing_extra_names_the_install_line(self, tmp_path, monkeypatch) -> None:  # type: ignore[no-untyped-def]
         monkeypatch.setitem(__import__("sys").modules, "torch", None)

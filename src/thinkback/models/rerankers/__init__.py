@@ -1,13 +1,13 @@
 """Rerankers, and the one table that names them.
 
-To add one: write a file that offers the `Reranker` protocol, and add its row here.
+To add one, write a file with a class that has the `Reranker` protocol, and add its row here.
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from thinkback.errors import InvalidInput, did_you_mean
+from thinkback.errors import InvalidInput, ModelUnavailable, did_you_mean
 from thinkback.models.rerankers.base import Reranker, TimedReranker, rerank
 from thinkback.models.weights.cache import ensure
 from thinkback.models.weights.options import FetchOptions, OpenOptions
@@ -18,7 +18,7 @@ __all__ = ["RERANKERS", "Reranker", "Row", "TimedReranker", "open_reranker", "re
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One way to name a reranker: how it is written, what it is, how it is opened from what follows the scheme."""
+    """One scheme of reranker names: how it is written, what it is, and how to open it from the rest of the name."""
 
     written: str
     about: str
@@ -26,7 +26,7 @@ class Row:
 
 
 def open_reranker(spec: str, options: OpenOptions | FetchOptions | None = None) -> TimedReranker:
-    """The reranker a specification names, its weights fetched if need be: `open_reranker("default")`.
+    """The reranker of that name, its weights fetched if they are missing: `open_reranker("default")`.
 
     `default` or a model of the pinned list, a folder, `rerank:MODEL@URL`, `tei:URL`.
     """
@@ -44,7 +44,8 @@ def open_reranker(spec: str, options: OpenOptions | FetchOptions | None = None) 
     ways = ", ".join(row.written for row in RERANKERS.values())
     raise InvalidInput(
         f"no reranker {spec!r}.{did_you_mean(spec, ['default', *known])} Choose default, {', '.join(known)}, "
-        f"a folder, or one of {ways}"
+        f"a folder, or one of {ways}",
+        code="unknown_reranker",
     )
 
 
@@ -76,7 +77,9 @@ def _open_folder(folder: Path, options: OpenOptions) -> TimedReranker:
 
         weights = weights_of(folder, "model.safetensors", "tokenizer.json")
         return Qwen3Reranker(folder, Qwen3Settings(folder.name, weights), options.device, options.threads)
-    raise InvalidInput(f"{folder} has neither model.onnx nor model.safetensors, so there is no reranker in it")
+    raise ModelUnavailable(
+        f"{folder} has neither model.onnx nor model.safetensors, so it holds no reranker", code="empty_folder"
+    )
 
 
 def _open_rerank(rest: str, options: OpenOptions) -> TimedReranker:

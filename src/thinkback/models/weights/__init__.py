@@ -1,8 +1,16 @@
 """Model weights: the pinned list, and how they are fetched, verified and kept."""
 
 from thinkback.models.weights.cache import Status, ensure, path, remove, status, verify
-from thinkback.models.weights.indexes import Indexes, config_files, discover_index_urls
-from thinkback.models.weights.options import FetchOptions, OpenOptions, Progress, default_cache_dir, fetch_options
+from thinkback.models.weights.options import (
+    FetchOptions,
+    Indexes,
+    OpenOptions,
+    Progress,
+    config_files,
+    default_cache_dir,
+    discover_index_urls,
+    fetch_options,
+)
 from thinkback.models.weights.pinned import (
     DEFAULT_EMBEDDER,
     DEFAULT_RERANKER,

