@@ -72,7 +72,7 @@ def test_any_length_but_zero_is_a_direction(scale: float) -> None:
 @pytest.mark.parametrize(
     ("vector", "what"),
     [
-        ([0.0, 0.0], "length zero"),
+        ([0.0, 0.0], "zero vector"),
         ([float("nan"), 1.0], "NaN"),
         ([float("-inf"), 1.0], "infinity"),
         ([1.0], "shape"),

@@ -7,12 +7,12 @@ from contextlib import closing, contextmanager, suppress
 
 import apsw
 
-from thinkback.errors import StoreBusy, StoreDamaged, StoreError, StoreReadOnly
+from thinkback.errors import Action, Remedy, StoreBusy, StoreDamaged, StoreError, StoreReadOnly
 from thinkback.stores.sqlite.files import MEMORY, Patience, connect, open_first
 
 _CHECKPOINT_MS = 20
-# What may keep a file from being tidied up; the store is as good as before, so it can be tried again later.
-_IN_THE_WAY = (
+# Errors that prevent a checkpoint or VACUUM; the store is unchanged, so it can be tried again later.
+_PREVENTED = (
     apsw.BusyError,
     apsw.LockedError,
     apsw.FullError,
@@ -24,7 +24,7 @@ _IN_THE_WAY = (
 
 
 class Connections:
-    """Hands out connections inside transactions and speaks of SQLite's failures in Thinkback's errors."""
+    """Hands out connections inside transactions and raises SQLite's errors as Thinkback's."""
 
     def __init__(self, path: str, *, read_only: bool, busy_timeout_s: float) -> None:
         self.path = path
@@ -118,7 +118,7 @@ class Connections:
             self._writer.set_busy_timeout(_CHECKPOINT_MS)
             try:
                 self._writer.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
-            except _IN_THE_WAY:
+            except _PREVENTED:
                 return False
             finally:
                 self._writer.set_busy_handler(self._patience)
@@ -136,7 +136,7 @@ class Connections:
                 connection.execute("PRAGMA temp_store = FILE")
                 try:
                     connection.execute("VACUUM")
-                except _IN_THE_WAY:
+                except _PREVENTED:
                     return False
             return True
 
@@ -204,13 +204,13 @@ def _translated(path: str) -> Iterator[None]:
     except (apsw.BusyError, apsw.LockedError) as error:
         raise StoreBusy(f"{path} is locked by another process ({error}); try again, or raise busy_timeout_s") from error
     except (apsw.CorruptError, apsw.NotADBError) as error:
-        raise StoreDamaged(
-            f"{path} is damaged ({error}); it was left alone. Try: thinkback doctor, or restore it from a copy"
-        ) from error
+        raise StoreDamaged(f"{path} is damaged ({error}); it was not changed", remedy=Remedy(Action.CHECK)) from error
     except apsw.SQLError as error:
         if "no such table" not in str(error) and "no such fts5 table" not in str(error):
             raise
-        raise StoreDamaged(f"{path} lacks a part ({error}); try: thinkback doctor --repair") from error
+        raise StoreDamaged(
+            f"{path} lacks an index ({error})", code="missing_index", remedy=Remedy(Action.REPAIR)
+        ) from error
     except (apsw.ReadOnlyError, apsw.PermissionsError) as error:
         raise StoreReadOnly(f"{path} cannot be written ({error})") from error
     except (apsw.CantOpenError, apsw.FullError, apsw.IOError) as error:

@@ -1,4 +1,4 @@
-"""Opening a file without ever harming one that is not ours."""
+"""Opening a store file, and refusing every other file without changing it."""
 
 import os
 import random
@@ -177,7 +177,7 @@ def _check_version(connection: apsw.Connection, path: str) -> None:
     found = schema.version(connection)
     if found > schema.VERSION:
         raise StoreTooNew(
-            f"{path} has schema version {found}, this Thinkback knows {schema.VERSION}; upgrade with: pip install -U thinkback"
+            f"{path} has schema version {found}, this Thinkback knows {schema.VERSION}; install a newer Thinkback"
         )
     if found == 0 and tables:
         raise NotAStore(f"{path} holds tables of another program; it was left alone")

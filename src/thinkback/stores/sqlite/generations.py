@@ -8,7 +8,7 @@ import apsw
 import numpy as np
 from numpy.typing import NDArray
 
-from thinkback.errors import EmbeddingSpaceMismatch, InvalidInput, NotFound, StoreError
+from thinkback.errors import Action, EmbeddingSpaceMismatch, InvalidInput, NotFound, Remedy, StoreError
 from thinkback.model import StoredRecord, Vector
 from thinkback.stores.base import EmbeddingSpace
 from thinkback.stores.sqlite.rows import COLUMNS, listed, to_record
@@ -43,9 +43,11 @@ def _normalised(rows: NDArray[Any], first: int) -> Vector:
         raise InvalidInput(f"vectors must hold real numbers, not {rows.dtype}")
     exact = rows.astype(np.float64)
     largest = np.abs(exact).max(axis=1)
-    for bad, what in ((~np.isfinite(largest), "holds NaN or infinity"), (largest == 0, "has length zero")):
+    for bad, what in ((~np.isfinite(largest), "holds NaN or infinity"), (largest == 0, "is a zero vector")):
         if bad.any():
-            raise InvalidInput(f"vector {first + int(np.flatnonzero(bad)[0])} {what}; a direction is needed")
+            raise InvalidInput(
+                f"vector {first + int(np.flatnonzero(bad)[0])} {what} and cannot be normalised", code="bad_vector"
+            )
     lengths = np.sqrt(np.square(exact / largest[:, None]).sum(axis=1)) * largest
     unit = np.where(np.abs(lengths - 1) <= _UNIT_TOLERANCE, 1.0, lengths)
     return (exact / unit[:, None]).astype(STORED)
@@ -68,7 +70,8 @@ def live_for(connection: apsw.Connection, space: EmbeddingSpace | None) -> Gener
     if space is not None and space != live.space:
         raise EmbeddingSpaceMismatch(
             f"the store's vectors were made by {live.space.fingerprint} ({live.space.dimensions} numbers), these by "
-            f"{space.fingerprint} ({space.dimensions}); they cannot be compared. To change the model: thinkback reembed"
+            f"{space.fingerprint} ({space.dimensions}); they cannot be compared",
+            remedy=Remedy(Action.REEMBED),
         )
     return live
 
@@ -182,8 +185,10 @@ def _building_for(connection: apsw.Connection, space: EmbeddingSpace) -> Generat
     building = _building(connection)
     if building.space != space:
         raise EmbeddingSpaceMismatch(
-            f"another re-embedding has begun meanwhile, to {building.space.fingerprint}; the one to {space.fingerprint} "
-            "was given up, and the store's vectors are as they were. When the other is done, run again: thinkback reembed"
+            f"another re-embedding, to {building.space.fingerprint}, replaced the one to {space.fingerprint}; "
+            "the live vectors are unchanged. Wait for it to finish",
+            code="reembedding_replaced",
+            remedy=Remedy(Action.REEMBED),
         )
     return building
 

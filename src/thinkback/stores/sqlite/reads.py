@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import apsw
 
-from thinkback.errors import NotFound
+from thinkback.errors import unknown_memory
 from thinkback.input_checks import check_integer
 from thinkback.model import Filter, Scored, StoredRecord
 from thinkback.stores.sqlite.filters import Clause, clause
@@ -36,7 +36,7 @@ def _created(connection: apsw.Connection, id: str) -> int:
     sql = "SELECT created_at FROM memories WHERE id = ? ORDER BY retired_at IS NOT NULL LIMIT 1"
     created = connection.execute(sql, (id,)).get
     if created is None:
-        raise NotFound(f"cannot continue after {id!r}: there is no such memory")
+        raise unknown_memory(id)
     return int(created)
 
 

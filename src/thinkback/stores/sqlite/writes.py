@@ -6,7 +6,7 @@ from typing import Any
 
 import apsw
 
-from thinkback.errors import InvalidInput, NotFound
+from thinkback.errors import Action, InvalidInput, NotFound, Remedy, unknown_memory
 from thinkback.input_checks import check_interval, validate_changes
 from thinkback.model import Draft, StoredRecord, Vector
 from thinkback.stores.base import STANDING, VERSIONED, EmbeddingSpace
@@ -81,12 +81,14 @@ def _refuse_taken(connection: apsw.Connection, ids: Sequence[str]) -> None:
         return
     if len(set(ids)) < len(ids):
         twice = next(id for id in ids if ids.count(id) > 1)
-        raise InvalidInput(f"the id {twice!r} is given to two memories at once; ids are unique")
+        raise InvalidInput(f"the id {twice!r} is given to two memories; ids are unique", code="id_taken")
     sql = "SELECT m.id FROM memories m WHERE m.id IN (SELECT value FROM json_each(?)) AND m.retired_at IS NULL"
     taken = connection.execute(sql, (rows.listed(ids),)).get
     if taken is not None:
         first = taken if isinstance(taken, str) else taken[0]
-        raise InvalidInput(f"there is a memory {first!r} already; update it, or leave out the id to get a new one")
+        raise InvalidInput(
+            f"there is a memory {first!r} already; update it, or leave out the id to get a new one", code="id_taken"
+        )
 
 
 def _positions(connection: apsw.Connection, drafts: Sequence[Draft]) -> list[int | None]:
@@ -178,7 +180,7 @@ def present(connection: apsw.Connection, id: str) -> tuple[int, StoredRecord]:
     sql = f"SELECT m.seq, {rows.COLUMNS} FROM memories m WHERE m.id = ? AND m.retired_at IS NULL"
     row = connection.execute(sql, (id,)).fetchone()
     if row is None:
-        raise NotFound(f"there is no memory {id!r}")
+        raise unknown_memory(id)
     return row[0], rows.to_record(row[1:])
 
 
@@ -202,7 +204,9 @@ def require(connection: apsw.Connection, ids: Sequence[str]) -> None:
     missing = [id for (id,) in connection.execute(sql, (rows.listed(ids),))]
     if missing:
         others = f" (and {len(missing) - 1} more)" if len(missing) > 1 else ""
-        raise NotFound(f"there is no memory {missing[0]!r}{others}")
+        raise NotFound(
+            f"there is no memory {missing[0]!r}{others}", code="unknown_memory", remedy=Remedy(Action.LIST_MEMORIES)
+        )
 
 
 def touch(connection: apsw.Connection, accesses: Mapping[str, int], now: int) -> None:
@@ -216,7 +220,7 @@ def touch(connection: apsw.Connection, accesses: Mapping[str, int], now: int) ->
 
 
 def forget(connection: apsw.Connection, ids: Sequence[str]) -> list[str]:
-    """Removes memories with their links and returns the ids that existed; what is noted of them is for `notes.drop`."""
+    """Removes memories with their links and returns the ids that existed; their journal entries are removed by `journal.drop`."""
     sql = "SELECT m.seq, m.id, m.tags FROM memories m WHERE m.id IN (SELECT value FROM json_each(?)) ORDER BY m.seq"
     found: list[Any] = connection.execute(sql, (rows.listed(ids),)).fetchall()
     if not found:
