@@ -112,9 +112,10 @@ class RunShape(TypedDict):
 
 
 class DropShape(TypedDict):
-    """A candidate that was ranked and then left out."""
+    """A candidate that was ranked and then left out; `code` is for programs."""
 
     id: str
+    code: str
     reason: str
     score: float
     rank: int

@@ -248,7 +248,8 @@ def test_a_blank_search_of_reflections_finds_nothing_and_says_why(client: TestCl
     for query in ("", "  "):
         found = client.post("/v1/reflections/search", json={"query": query}).json()
         assert found["hits"] == []
-        assert found["warnings"] == ["themes are searched by meaning alone, and the query has no words"]
+        (warning,) = found["warnings"]
+        assert "the query has no words" in warning
 
 
 def test_a_dry_run_of_reflecting_names_no_batch(client: TestClient) -> None:

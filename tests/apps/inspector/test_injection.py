@@ -117,7 +117,7 @@ def test_the_payloads_are_live(chromium: Browser) -> None:
 def test_nothing_runs_in_any_view(opened: Opening, inspected: Inspected) -> None:
     page = opened()
     expect(page.locator("main .card")).to_have_count(30)
-    page.get_by_role("button", name="Show older ones").click()
+    page.get_by_role("button", name="Show older memories").click()
     expect(page.locator("main .card")).to_have_count(51)
     shown = page.locator("main .card .card-text").all_text_contents()
     assert sorted(shown) == sorted(
@@ -157,7 +157,7 @@ def test_nothing_runs_when_it_is_asked_for(opened: Opening, payload: str) -> Non
     page.locator("#q").fill(payload)
     expect(page.locator("#live")).to_contain_text("results for")
     page.get_by_role("link", name="Why not", exact=True).click()
-    page.get_by_label("The memory you miss").fill(payload)
+    page.get_by_label("The missing memory").fill(payload)
     expect(page.locator(".offers .card").first).to_be_visible()
     page.locator(".offers .card-text").first.click()
     expect(page.locator(".verdict-line")).to_be_visible()

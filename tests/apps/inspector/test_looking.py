@@ -29,6 +29,6 @@ def test_the_page_only_looks(opened: Opening, inspected: Inspected) -> None:
     ):
         page.goto(f"{inspected.url}/{hash}")
         page.wait_for_selector(there, state="attached")
-    page.get_by_label("The memory you miss").fill("parrot")
+    page.get_by_label("The missing memory").fill("parrot")
     page.wait_for_selector(".offers .card")
     assert accesses(inspected) == 0

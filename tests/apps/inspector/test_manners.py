@@ -112,7 +112,7 @@ class TestKeyboard:
     def test_single_letters_can_be_switched_off(self, opened: Opening, inspected: Inspected) -> None:
         page = opened(f"#/search?{ASKED}")
         page.keyboard.press("?")
-        page.get_by_label("keys of a single letter").uncheck()
+        page.get_by_label("single-letter keys").uncheck()
         page.keyboard.press("Escape")
         page.locator("main .card").first.focus()
         page.keyboard.press("y")
@@ -229,7 +229,7 @@ class TestTrouble:
         page.goto(inspected.url)
         page.get_by_label("Token").fill("nonsense")
         page.keyboard.press("Enter")
-        expect(page.locator("body")).to_contain_text("That token is not known")
+        expect(page.locator("body")).to_contain_text("Unknown token")
         page.get_by_label("Token").fill(inspected.secret)
         page.keyboard.press("Enter")
         expect(page.locator("main .card").first).to_be_visible()

@@ -37,7 +37,7 @@ class TestSearching:
 
     def test_without_a_question_the_newest_memories_are_shown(self, page: Page, inspected: Inspected) -> None:
         expect(page.locator("main .card")).to_have_count(30)
-        page.get_by_role("button", name="Show older ones").click()
+        page.get_by_role("button", name="Show older memories").click()
         expect(page.locator("main .card")).to_have_count(38)
         assert ids(page) == [one["id"] for one in inspected.get("/v1/memories")["memories"]]
 
@@ -121,7 +121,7 @@ class TestSearching:
 
     def test_nothing_found_and_what_cannot_be_asked_are_said(self, opened: Opening, watched: Watched) -> None:
         page = opened("#/search?q=oven&kinds=procedure")
-        expect(page.locator(".empty")).to_contain_text("Nothing passes the filters")
+        expect(page.locator(".empty")).to_contain_text("Nothing matches the filters")
         watched.expected = True  # a refused request is a line on the console
         page = opened("#/search?q=oven&since=someday")
         expect(page.locator(".empty")).to_contain_text("not a time: 'someday'")
@@ -178,7 +178,7 @@ class TestWhyNot:
         question = "what does the oven cost?"
         ask(page, question)
         page.get_by_role("link", name="Why not", exact=True).click()
-        page.get_by_label("The memory you miss").press_sequentially("green parrot")
+        page.get_by_label("The missing memory").press_sequentially("green parrot")
         expect(page.locator(".offers .card").first).to_contain_text("parrot")
         page.get_by_role("button", name="Ask", exact=True).click()
         parrot = inspected.id_of("parrot")
@@ -190,7 +190,7 @@ class TestWhyNot:
 
     def test_an_id_can_be_given_and_a_filter_named(self, opened: Opening, inspected: Inspected) -> None:
         page = opened("#/why?q=oven&tags=staff")
-        page.get_by_label("The memory you miss").fill(inspected.id_of("parrot"))
+        page.get_by_label("The missing memory").fill(inspected.id_of("parrot"))
         page.keyboard.press("Enter")
         expect(page.locator(".verdict-line")).to_contain_text("Filtered out")
 
@@ -251,7 +251,7 @@ class TestAroundAMemory:
     def test_health_counts_and_checks_the_store(self, opened: Opening, inspected: Inspected) -> None:
         stats = inspected.get("/v1/stats")["stats"]
         page = opened("#/health")
-        expect(page.locator(".state-line")).to_contain_text("Nothing to worry about")
+        expect(page.locator(".state-line")).to_contain_text("No problems")
         expect(page.locator(".tile").filter(has_text="memories")).to_contain_text(str(stats["memories"]))
         expect(page.locator(".health")).to_contain_text("toy-words-256")
         page.get_by_role("button", name="Check the store now").click()
@@ -279,7 +279,7 @@ class TestJudging:
         page = opened(RYE_HASH)
         card = page.locator("main .card").first
         expect(card.locator(".judge.no")).to_have_attribute("aria-pressed", "true")
-        card.get_by_role("button", name="A right answer").click()
+        card.get_by_role("button", name="A correct answer").click()
         expect(page.locator(".panel .judge.yes")).to_have_attribute("aria-pressed", "true")
         assert [one["grade"] for one in inspected.get("/v1/judgements")["judgements"]] == [1]
 

@@ -136,7 +136,7 @@ class Answer(Generic[T]):
 
 def found(recall: Recall, explain: bool) -> Answer[FoundAnswer]:
     """The result of a search: every memory quoted, and as data."""
-    left_out = sum("budget" in drop.reason for drop in recall.trace.drops)
+    left_out = sum(drop.code == "budget" for drop in recall.trace.drops)
     structured: FoundAnswer = {
         "notice": NOTICE,
         "memories": [_found(hit, explain) for hit in recall],

@@ -1,12 +1,12 @@
-// The server's own API, as any program would use it; the session cookie is the browser's business.
+// The server's public API; the browser sends the session cookie.
 
 const SLOW_DOWN_TRIES = 3;
 
-export class Refusal extends Error {
-  constructor(status, reason, message) {
+export class ApiError extends Error {
+  constructor(status, code, message) {
     super(message);
     this.status = status;
-    this.reason = reason;
+    this.code = code;
   }
 
   get offline() {
@@ -55,7 +55,7 @@ async function fetched(address, options) {
     return await fetch(address, options);
   } catch (error) {
     if (error.name === "AbortError") throw error;
-    throw new Refusal(0, "offline", "The server does not answer.");
+    throw new ApiError(0, "offline", "The server does not answer.");
   }
 }
 
@@ -63,8 +63,8 @@ async function answered(response) {
   const type = response.headers.get("content-type") ?? "";
   const shape = type.startsWith("application/json") ? await response.json() : null;
   if (response.ok) return shape;
-  const error = shape?.error ?? { reason: "unknown", message: `the server answered ${response.status}` };
-  throw new Refusal(response.status, error.reason, error.message);
+  const error = shape?.error ?? { code: "unknown", message: `the server answered ${response.status}` };
+  throw new ApiError(response.status, error.code, error.message);
 }
 
 function waited(seconds, signal) {
@@ -77,7 +77,7 @@ function waited(seconds, signal) {
   });
 }
 
-// Only the newest of several requests counts: starting one cancels the one before.
+// Only the newest of several requests counts: a new one cancels the previous one.
 export class Latest {
   #controller = null;
 

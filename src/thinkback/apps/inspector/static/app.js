@@ -1,4 +1,4 @@
-// What all views share: facts about the server, messages, and what happens when something fails.
+// Shared by all views: facts about the server, messages, and error handling.
 
 import * as api from "./api.js";
 import { fill, h } from "./dom.js";
@@ -16,7 +16,7 @@ let toastTimer = 0;
 let waiting = 0;
 let retryTimer = 0;
 
-// Said to screen readers; with `visibly`, shown for a moment too.
+// Announced to screen readers; with `visibly`, also shown for a moment.
 export function announce(message, visibly = false) {
   live.textContent = message;
   if (!visibly) return;
@@ -26,7 +26,7 @@ export function announce(message, visibly = false) {
   toastTimer = setTimeout(() => (toast.hidden = true), TOAST_STAYS);
 }
 
-// Shows that something is under way, and says when the server is gone.
+// Shows progress, and reports when the server does not answer.
 export async function busy(work) {
   waiting += 1;
   progress.classList.add("on");
@@ -42,7 +42,7 @@ export async function busy(work) {
 
 export function failed(error) {
   if (error.name === "AbortError") return;
-  if (!(error instanceof api.Refusal)) throw error;
+  if (!(error instanceof api.ApiError)) throw error;
   if (error.offline) offline();
   else if (error.status === 401) ended();
   else show("warn", error.message);
@@ -58,13 +58,13 @@ export function clear() {
 }
 
 function ended() {
-  show("bad", "Your session has ended, or the server was started anew.", h("a.button", { href: "/" }, "Log in again"));
+  show("bad", "Your session has ended, or the server was restarted.", h("a.button", { href: "/" }, "Log in again"));
 }
 
 function offline(pause = FIRST_PAUSE) {
   if (banner.dataset.offline && pause === FIRST_PAUSE) return;
   banner.dataset.offline = "yes";
-  show("bad", "The server does not answer. What you see is from before; trying again by itself.", h("button.quiet", { type: "button", onclick: () => retry(FIRST_PAUSE) }, "Try now"));
+  show("bad", "The server does not answer. These results are from before; retrying automatically.", h("button.quiet", { type: "button", onclick: () => retry(FIRST_PAUSE) }, "Try now"));
   clearTimeout(retryTimer);
   retryTimer = setTimeout(() => retry(Math.min(2 * pause, LONGEST_PAUSE)), pause);
 }
@@ -93,7 +93,7 @@ export function can(scope) {
   return facts.scopes.includes(scope);
 }
 
-// A place where something would be, and why it is not there.
+// An empty state, and the reason for it.
 export function empty(title, text, ...more) {
   return h("div.empty", null, h("h2", null, title), text && h("p", null, text), more);
 }

@@ -1,10 +1,10 @@
-// A score, drawn: what each leg and signal added to it or took away.
+// A score as a bar: what each leg and signal added or subtracted.
 
 import { h } from "./dom.js";
 import * as format from "./format.js";
 import { hideTip, showTip } from "./tip.js";
 
-// One colour each for what is seen most; what is not listed takes the next free one, the same for a whole visit.
+// Fixed colours for the most common names; others take the next free one for the rest of the visit.
 const COLOURS = new Map(
   Object.entries({
     keyword: 0, vector: 1, neighbours: 2, voice: 3, graph: 4, dates: 5, temporal: 5, recent: 6, newest: 6, recency: 6,
@@ -22,7 +22,7 @@ export function colour(name) {
   return `c${COLOURS.get(name)}`;
 }
 
-// How far the bars of these hits reach to both sides of zero, so that they can be compared.
+// The common scale of these hits, on both sides of zero.
 export function extent(hits) {
   const sums = hits.map((hit) => [added(hit), taken(hit)]);
   return { most: Math.max(1e-12, ...sums.map(([up]) => up)), least: Math.max(0, ...sums.map(([, down]) => down)) };
@@ -63,7 +63,7 @@ export function stacked(hit, { most, least }, onOpen) {
   }
   if (least > 0) track.append(placed("span.bar-zero", percent(least)));
   track.append(placed("span.bar-score", percent(least + hit.score)));
-  const button = h("button.bar", { type: "button", "aria-label": `How the score came about: ${sentence(hit)}`, onclick: onOpen }, track);
+  const button = h("button.bar", { type: "button", "aria-label": `How the score adds up: ${sentence(hit)}`, onclick: onOpen }, track);
   const show = (event) => showTip(button, breakdown(hit, event.target.dataset?.name));
   for (const event of ["mouseover", "focus"]) button.addEventListener(event, show);
   for (const event of ["mouseleave", "blur"]) button.addEventListener(event, hideTip);
@@ -93,12 +93,12 @@ export function legend(hits) {
   const losses = hits.some((hit) => moving(hit).some((part) => part.delta < 0));
   const order = new Map(hits.flatMap((hit) => hit.contributions.map((part, at) => [part.name, at])));
   names.sort((one, other) => order.get(one) - order.get(other));
-  return h("ul.legend", { "aria-label": "What the bars are made of" },
+  return h("ul.legend", { "aria-label": "Legend of the bars" },
     names.map((name) => h("li", null, swatch(name), name)),
     losses && h("li", null, h("span.swatch.loss.plain", { "aria-hidden": "true" }), "taken away"));
 }
 
-// Every contribution begins where the one before ended; the last one ends at the score.
+// Every contribution begins where the previous one ended; the last one ends at the score.
 export function waterfall(hit) {
   const ends = [0];
   for (const part of hit.contributions) ends.push(ends.at(-1) + part.delta);
@@ -111,7 +111,7 @@ export function waterfall(hit) {
     h("td.flow", null, piece("whole", 0, hit.score, low, span)),
     h("td.number", null, exact(hit.score, format.delta(hit.score).replace("+", "= "), "score-exact")));
   return h("div.waterfall", null,
-    h("table", { "aria-label": "Contributions, in the order they were made" },
+    h("table", { "aria-label": "Contributions, in order" },
       h("thead.hidden", null, h("tr", null, h("th", null, "From"), h("th", null, "Where"), h("th", null, "Adds"))),
       h("tbody", null, rows.filter((row) => !idle.includes(row)), total)),
     idle.length > 0 && h("details.idle", null,
@@ -119,7 +119,7 @@ export function waterfall(hit) {
       h("table", null, h("tbody", null, idle))));
 }
 
-// Two rows: what it added, and how that was reckoned.
+// Two rows: what was added, and how it was calculated.
 function step(part, begin, end, low, span) {
   const loss = part.delta < 0;
   return [

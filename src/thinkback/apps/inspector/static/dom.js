@@ -1,4 +1,4 @@
-// Elements without markup: text only ever becomes a text node, so nothing a memory says can become part of the page.
+// Builds elements without parsing markup: text only becomes a text node, so a memory cannot inject anything.
 
 const SVG = "http://www.w3.org/2000/svg";
 
@@ -35,7 +35,7 @@ function build(element, what, attributes, children) {
   return element;
 }
 
-// A memory's words: isolated, so that characters that turn the writing direction stay inside.
+// The text of a memory, isolated so that its bidirectional characters do not affect the page.
 export function words(text, terms = []) {
   return h("bdi.words", { dir: "auto" }, marked(text, terms));
 }

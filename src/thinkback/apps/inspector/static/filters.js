@@ -1,4 +1,4 @@
-// The rail: which recipe searches, and what may be found at all.
+// The sidebar: the recipe and the filters.
 
 import { facts } from "./app.js";
 import { fill, h, icon } from "./dom.js";
@@ -88,14 +88,14 @@ function travel(state) {
 
 function more(state) {
   return group("Also",
-    h("label.check", null, h("input", { id: "f-everything", type: "checkbox", checked: Boolean(state.everything), onchange: (event) => patch({ everything: event.target.checked ? "yes" : "", sel: "" }) }), "expired, closed and archived"),
+    h("label.check", null, h("input", { id: "f-everything", type: "checkbox", checked: Boolean(state.everything), onchange: (event) => patch({ everything: event.target.checked ? "yes" : "", sel: "" }) }), "expired, ended and archived"),
     h("label.field", null, h("span", null, "hits"), h("select", { id: "f-limit", onchange: (event) => patch({ limit: event.target.value === "10" ? "" : event.target.value }) },
       ["5", "10", "20", "50", "100"].map((value) => h("option", { value, selected: value === (state.limit || "10") }, value)))));
 }
 
-// The active filters as words, above results.
+// The active filters in words, above the results.
 export function filterSentence() {
   const given = Object.entries(filters());
   const plain = { since: "from", until: "before", as_of: "true on", known_at: "known on", tags: "tagged", kinds: "of kind", tiers: "of tier", threads: "in" };
-  return given.map(([name, value]) => (name === "everything" ? "with what has ended" : `${plain[name]} ${[value].flat().join(" + ")}`)).join(", ");
+  return given.map(([name, value]) => (name === "everything" ? "including ended" : `${plain[name]} ${[value].flat().join(" + ")}`)).join(", ");
 }

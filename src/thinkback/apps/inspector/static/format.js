@@ -53,7 +53,7 @@ export function many(count, one, more = `${one}s`) {
   return `${whole(count)} ${count === 1 ? one : more}`;
 }
 
-// A memory's date is when it became true, else when it was made; the engine reckons the same way.
+// The date of a memory is when it became true, else when it was created, as in the engine.
 export function dateOf(memory) {
   return memory.valid_from ?? memory.created_at;
 }

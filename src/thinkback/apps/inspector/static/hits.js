@@ -1,4 +1,4 @@
-// A hit as a card: what it says, why it is there, and whether it was right.
+// A hit as a card: its text, its score, and its judgement.
 
 import { h, icon, words } from "./dom.js";
 import * as bars from "./bars.js";
@@ -42,7 +42,7 @@ function ended(memory) {
 }
 
 function placings(hit) {
-  if (!hit.placings.length) return h("span.placings", null, "found by no leg of its own");
+  if (!hit.placings.length) return h("span.placings", null, "found by no leg directly");
   return h("span.placings", null, hit.placings.map((placing) =>
     h("span.placing", { title: `${placing.leg} had it at rank ${placing.rank} with ${placing.score}` }, bars.swatch(placing.leg), `${placing.leg} `, h("b", null, `#${placing.rank}`))));
 }
@@ -57,7 +57,7 @@ export function verdict(query, memory) {
     }, icon(name));
   return h("span.verdict", { role: "group", "aria-label": "Judge", "data-judges": memory.id },
     grade > 1 && h("span.grade", null, `grade ${grade}`),
-    button("y", "yes", "A right answer", grade >= 1, 1), button("n", "no", "Not an answer", grade === 0, 0));
+    button("y", "yes", "A correct answer", grade >= 1, 1), button("n", "no", "Not an answer", grade === 0, 0));
 }
 
 export function refreshVerdicts(query, root = document) {

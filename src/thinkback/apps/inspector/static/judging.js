@@ -33,7 +33,7 @@ export async function judge(query, memory, grade) {
     return;
   }
   judged.set(key(query, memory.id), grade);
-  announce(grade ? `Judged a right answer${grade > 1 ? `, grade ${grade}` : ""}.` : "Judged not an answer.", true);
+  announce(grade ? `Judged a correct answer${grade > 1 ? `, grade ${grade}` : ""}.` : "Judged not an answer.", true);
   document.dispatchEvent(new CustomEvent("judged", { detail: { query, id: memory.id } }));
 }
 

@@ -1,4 +1,4 @@
-// Everything by keyboard, and a page that says how.
+// Keyboard shortcuts and their help page.
 
 import { fill, h } from "./dom.js";
 import { closePanel } from "./panel.js";
@@ -28,8 +28,8 @@ export function openHelp() {
   fill(dialog,
     h("div.help-head", null, h("h2#help-title", null, "Keys"), h("form", { method: "dialog" }, h("button.quiet", { autofocus: true }, "Close"))),
     h("dl.keys", null, KEYS.map(([keys, text]) => [h("dt", null, keys.split("  ").map((key) => h("kbd", null, key))), h("dd", null, text)])),
-    h("label.check", null, h("input", { type: "checkbox", checked: !off, onchange: (event) => { off = !event.target.checked; stored(OFF, off ? "yes" : "no"); } }), "keys of a single letter"),
-    h("p.hint", null, "What you look at is in the address: copy it to share a view with someone who may see this memory."));
+    h("label.check", null, h("input", { type: "checkbox", checked: !off, onchange: (event) => { off = !event.target.checked; stored(OFF, off ? "yes" : "no"); } }), "single-letter keys"),
+    h("p.hint", null, "The address contains the view: copy it to share the view with someone who may see this memory."));
   dialog.showModal();
 }
 

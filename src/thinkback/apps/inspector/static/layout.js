@@ -1,4 +1,4 @@
-// Where the nodes of a small graph go: rings around the centre, then a gentle, repeatable relaxation.
+// Layout of a small graph: rings around the centre, then a deterministic relaxation.
 
 const ROUNDS = 240;
 const REACH = 0.3;
@@ -20,7 +20,7 @@ function neighbours(ids, links) {
   return near;
 }
 
-// Breadth first; every branch gets a slice of the circle as wide as what hangs on it.
+// Breadth first; every branch gets a slice of the circle in proportion to its size.
 function rings(center, ids, near) {
   const children = new Map(ids.map((id) => [id, []]));
   const seen = new Set([center]);

@@ -1,10 +1,10 @@
-// Where each leg of a search had a memory: a strip with one tick for every memory the leg found, best on the left.
+// The rank of a memory in each leg: a strip with one tick for every memory the leg found, best on the left.
 
 import { h, s } from "./dom.js";
 import * as format from "./format.js";
 import { swatch } from "./bars.js";
 
-// `said` has the server's own sentence for a leg, where it was asked.
+// `said` has the server's sentence for each leg that ran.
 export function legStrips(id, runs, said = new Map()) {
   return h("ul.legs", null, runs.map((run) => h("li", null, head(id, run, said.get(run.leg)), run.skipped == null && run.hits.length > 0 && strip(id, run))));
 }

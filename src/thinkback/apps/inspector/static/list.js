@@ -1,4 +1,4 @@
-// A list one walks with j and k: one card is current, only its own buttons are reached with Tab.
+// A list for j and k: one card is current, and Tab reaches only its buttons.
 
 export class Walk {
   constructor(root, { onMove, onOpen }) {

@@ -1,4 +1,4 @@
-// The page: it begins here, follows the address, and hands each view its turn.
+// The entry point: follows the address and shows the views.
 
 import * as api from "./api.js";
 import { announce, busy, facts, failed, show } from "./app.js";
@@ -20,7 +20,7 @@ const MODULES = { search, compare, why, timeline, graph, reflections, health };
 const NAMES = { search: "Search", compare: "Compare", why: "Why not", timeline: "Timeline", graph: "Graph", reflections: "Reflections", health: "Health" };
 const ASKING = ["search", "compare", "why"];
 const PAUSE = 120;
-const THEMES = { "": ["auto", "as the system"], light: ["sun", "light"], dark: ["moon", "dark"] };
+const THEMES = { "": ["auto", "system"], light: ["sun", "light"], dark: ["moon", "dark"] };
 
 const root = document.getElementById("main");
 const nav = document.getElementById("views");
@@ -112,7 +112,7 @@ document.getElementById("theme").addEventListener("click", () => {
   announce(`Theme: ${THEMES[next][1]}`);
 });
 
-// -- what the server says of itself
+// -- facts about the server
 
 async function start() {
   renderTheme();

@@ -1,4 +1,4 @@
-// The panel beside the results: one memory, why it stands where it stands, and where to go from it.
+// The panel beside the results: one memory, the reason for its rank, and links to other views.
 
 import * as api from "./api.js";
 import { announce, failed } from "./app.js";
@@ -15,7 +15,7 @@ const shell = document.getElementById("shell");
 const latest = new api.Latest();
 let comeBackTo = null;
 
-// `hit` and `trace` are there when the memory was found by a search.
+// `hit` and `trace` are given when a search found the memory.
 export function showPanel({ memory, hit = null, trace = null, query = "" }, opened = false) {
   const close = h("button.tool.panel-close", { type: "button", onclick: closePanel, "aria-label": "Close (Escape)" }, icon("back"));
   fill(panel,
@@ -24,7 +24,7 @@ export function showPanel({ memory, hit = null, trace = null, query = "" }, open
     about(memory),
     actions(memory),
     hit && section("Why it is here", waterfall(hit)),
-    trace && section("Where each leg had it", legStrips(memory.id, trace.runs)),
+    trace && section("Rank in each leg", legStrips(memory.id, trace.runs)),
     hit?.members.length > 0 && section("Made from", membersOf(hit.members)),
     section("About it", details(memory)),
     history(memory));
@@ -40,7 +40,7 @@ export function hidePanel() {
   shell.classList.remove("with-panel");
 }
 
-// By id, for views that know nothing more of it.
+// By id, for views that have nothing else.
 export async function showMemory(id, opened = false) {
   try {
     const memory = await latest.run((signal) => api.get(api.memoryPath(id), {}, signal));
@@ -122,7 +122,7 @@ function copy(text) {
   return h("button.tool.small", { type: "button", "aria-label": "Copy the id", onclick: () => navigator.clipboard?.writeText(text).then(done, () => {}) }, icon("copy"));
 }
 
-// Loaded when asked for: most memories have one version.
+// Loaded on demand: most memories have one version.
 function history(memory) {
   const box = h("div");
   return h("details.history", {
@@ -135,5 +135,5 @@ function history(memory) {
         failed(error);
       }
     },
-  }, h("summary", null, "Every version of it"), box);
+  }, h("summary", null, "All versions"), box);
 }

@@ -1,4 +1,4 @@
-// What is looked at lives in the address behind #, so that a view can be shared, reloaded and gone back to.
+// The view is kept in the address after #, so that it can be shared, reloaded and gone back to.
 
 const LISTS = ["tags", "kinds", "tiers", "threads"];
 const TEXTS = ["q", "recipe", "since", "until", "as_of", "known_at", "limit", "everything", "a", "b", "id", "sel", "thread", "depth", "space"];

@@ -35,14 +35,14 @@ export function create(root) {
       h("label", null, h("span.hidden", null, "Left recipe"), recipeSelect("recipe-a", "Left recipe", names[0], (a) => patch({ a, sel: "" }))),
       h("button.tool", { type: "button", "aria-label": "Swap the recipes", onclick: () => patch({ a: names[1], b: names[0], sel: "" }) }, "⇄"),
       h("label", null, h("span.hidden", null, "Right recipe"), recipeSelect("recipe-b", "Right recipe", names[1], (b) => patch({ b, sel: "" }))));
-    if (!state.q.trim()) return clear(empty("Ask something above", "Both recipes answer, and lines show what moved."));
+    if (!state.q.trim()) return clear(empty("Enter a query above", "Both recipes answer, and lines show which hits moved."));
     board.classList.add("stale");
     try {
       const answers = await latest.run((signal) => busy(() => Promise.all(names.map((name) => api.post("/v1/recall", recallBody(state, name), signal)))));
       if (answers) show(state, answers, names);
     } catch (error) {
       board.classList.remove("stale");
-      if (error instanceof api.Refusal && error.status > 401) clear(empty("That cannot be searched", error.message));
+      if (error instanceof api.ApiError && error.status > 401) clear(empty("The search failed", error.message));
       else failed(error);
     }
   }
@@ -62,7 +62,7 @@ export function create(root) {
     const moves = compared(answers);
     fill(head, verdictOn(moves), legend(answers.flatMap((answer) => answer.hits)), answers.map((answer) =>
       answer.warnings.length > 0 && h("ul.warnings", null, answer.warnings.map((warning) => h("li", null, `${answer.recipe}: ${warning}`)))));
-    fill(tail, !moves.shared && !answers[0].hits.length && !answers[1].hits.length && empty("Nothing found", "Neither recipe has anything for that."));
+    fill(tail, !moves.shared && !answers[0].hits.length && !answers[1].hits.length && empty("Nothing found", "Neither recipe finds anything."));
     answers.forEach((answer, at) => {
       columns[at].setAttribute("aria-label", names[at]);
       const scale = extent(answer.hits);
@@ -158,7 +158,7 @@ function row(hit, scale, answers, at, onOpen) {
       h("div.card-score", null, stacked(hit, scale, onOpen), movement(hit, other, at).badge)));
 }
 
-// How a hit fares in the other column: seen from the left, where it goes; from the right, where it came from.
+// The rank of a hit in the other column: on the left, where it goes; on the right, where it came from.
 function movement(hit, other, at) {
   const twin = other.hits.find((one) => one.memory.id === hit.memory.id);
   if (!twin) {

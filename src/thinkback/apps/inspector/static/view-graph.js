@@ -30,12 +30,12 @@ export function create(root) {
       const found = await latest.run((signal) => busy(() => api.get(api.memoryPath(state.id, "/graph"), { depth: state.depth || 2, limit: 80, limit_each: 8 }, signal)));
       if (found) show(state, found);
     } catch (error) {
-      if (error instanceof api.Refusal && error.status === 404) nothing(empty("No such memory", error.message));
+      if (error instanceof api.ApiError && error.status === 404) nothing(empty("No such memory", error.message));
       else failed(error);
     }
   }
 
-  // Without a memory, the newest one is a place to begin.
+  // Without a memory, start with the newest one.
   async function start() {
     try {
       const found = await latest.run((signal) => api.get("/v1/memories", { limit: 1 }, signal));
@@ -60,7 +60,7 @@ export function create(root) {
     fill(head,
       h("p.summary", null, h("strong", null, format.many(found.nodes.length, "memory", "memories")), ` and ${format.many(found.edges.length, "link")}`, found.truncated && h("span.scope", null, "there are more")),
       h("ul.legend", { "aria-label": "Kinds of links" }, kinds.map((kind) => h("li", null, s("svg.edge-key", { viewBox: "0 0 22 8", width: 22, height: 8, "aria-hidden": "true" }, s("line", { x1: 0, y1: 4, x2: 22, y2: 4, class: `edge ${edgeStyle(kind, kinds)}` })), h("bdi", null, kind)))),
-      h("div.steps", { role: "group", "aria-label": "How far from the centre" }, [1, 2, 3].map((depth) =>
+      h("div.steps", { role: "group", "aria-label": "Distance from the centre" }, [1, 2, 3].map((depth) =>
         h("button.chip", { type: "button", "aria-pressed": String(depth === Number(state.depth || 2)), onclick: () => patch({ depth: depth === 2 ? "" : String(depth) }) }, `${depth} ${depth === 1 ? "step" : "steps"}`))));
     draw();
     fill(tail, asList());
@@ -184,7 +184,7 @@ export function create(root) {
     const said = new Map(graph.nodes.map((node) => [node.id, format.short(format.reading(node), 70)]));
     return h("details.as-list", null, h("summary", null, "The same as a list"), h("ul", null, graph.edges.map((edge) =>
       h("li", null, h("bdi", null, said.get(edge.from_id)), h("b", null, ` ${edge.kind} `), h("bdi", null, said.get(edge.to_id)), h("span.hint", null, ` ${edge.weight.toFixed(2)}`)))),
-      !graph.edges.length && h("p.hint", null, "No links: it stands alone."));
+      !graph.edges.length && h("p.hint", null, "No links."));
   }
 
   return {

@@ -1,4 +1,4 @@
-// How the store is: counts, the embedding space, what a check finds, and what has been judged.
+// The state of the store: counts, the embedding space, the result of a check, and judgements.
 
 import * as api from "./api.js";
 import { announce, busy, can, facts, failed } from "./app.js";
@@ -31,14 +31,14 @@ export function create(root) {
     facts.stats = stats;
     const warnings = worries(stats, ready);
     fill(body,
-      h("p.state-line", { class: warnings.length ? "bad" : "good" }, icon(warnings.length ? "why" : "yes"), warnings.length ? format.many(warnings.length, "thing") + " to look at" : "Nothing to worry about", h("span.hint", null, `space ${space}`)),
+      h("p.state-line", { class: warnings.length ? "bad" : "good" }, icon(warnings.length ? "why" : "yes"), warnings.length ? format.many(warnings.length, "thing") + " to look at" : "No problems", h("span.hint", null, `space ${space}`)),
       warnings.length > 0 && h("ul.warnings", null, warnings.map((warning) => h("li", null, warning))),
       tiles(stats),
       h("div.two", null, part("Embedder", embedder(stats)), part("Check", checkup())),
       h("div.three", null, part("Kinds", shares(stats.kinds)), part("Tiers", shares(stats.tiers)), part("Priorities", shares(stats.priorities))),
       part(`Judgements (${format.whole(judgements.length)})`, judged(judgements)),
       part("Server", server(stats)));
-    announce(warnings.length ? warnings.join(" ") : "Nothing to worry about");
+    announce(warnings.length ? warnings.join(" ") : "No problems");
   }
 
   function checkup() {
@@ -64,7 +64,7 @@ export function create(root) {
 }
 
 function notReady(error) {
-  if (error instanceof api.Refusal && error.status >= 500) return { status: error.message };
+  if (error instanceof api.ApiError && error.status >= 500) return { status: error.message };
   throw error;
 }
 
@@ -73,8 +73,8 @@ function worries(stats, ready) {
   return [
     ready.status !== "ready" && `The store cannot be searched: ${ready.status}`,
     stats.unembedded > 0 && `${format.many(stats.unembedded, "memory has", "memories have")} no vector and can be found by keyword only; thinkback embed gives ${stats.unembedded === 1 ? "it" : "them"} one.`,
-    stats.reembedding_to && `A change of embedder to ${stats.reembedding_to.fingerprint ?? stats.reembedding_to} is under way.`,
-    !space && stats.memories > 0 && "Nothing is embedded: searches go by keyword alone.",
+    stats.reembedding_to && `Re-embedding with ${stats.reembedding_to.fingerprint ?? stats.reembedding_to} is in progress.`,
+    !space && stats.memories > 0 && "No embeddings: searches use keywords only.",
     stats.log_bytes > 100_000_000 && `The write-ahead log holds ${format.bytes(stats.log_bytes)}.`,
   ].filter(Boolean);
 }

@@ -1,4 +1,4 @@
-// What the memory has made of itself: themes, with the memories each was made from.
+// Reflections: themes, with the memories each was made from.
 
 import * as api from "./api.js";
 import { announce, busy, can, empty, failed, skeleton } from "./app.js";
@@ -111,6 +111,6 @@ export function create(root) {
 }
 
 function gone(error) {
-  if (error instanceof api.Refusal && error.status === 404) return null;
+  if (error instanceof api.ApiError && error.status === 404) return null;
   throw error;
 }

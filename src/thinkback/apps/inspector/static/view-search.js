@@ -42,7 +42,7 @@ export function create(root) {
   }
 
   function problem(error) {
-    if (!(error instanceof api.Refusal) || error.offline || error.status === 401) {
+    if (!(error instanceof api.ApiError) || error.offline || error.status === 401) {
       if (!list.childElementCount) fill(tail, empty("Nothing to show yet", "The server does not answer."));
       failed(error);
       return;
@@ -51,7 +51,7 @@ export function create(root) {
     fill(list);
     fill(head);
     hidePanel();
-    fill(tail, error.status === 404 ? emptyStore() : empty("That cannot be searched", error.message));
+    fill(tail, error.status === 404 ? emptyStore() : empty("The search failed", error.message));
     announce(error.message);
   }
 
@@ -90,7 +90,7 @@ export function create(root) {
           failed(error);
         }
       },
-    }, "Show older ones");
+    }, "Show older memories");
   }
 
   function settle(state) {
@@ -134,7 +134,7 @@ function search(state, signal) {
   return api.post("/v1/recall", recallBody(state), signal);
 }
 
-// A look, not a use: what is inspected must not rank higher for it.
+// Not counted as use: inspecting a memory must not raise its rank.
 export function recallBody(state, recipe = state.recipe) {
   return { query: state.q, trace: true, counted: false, ...filters(state), ...(recipe && { recipe }), ...(state.limit && { limit: Number(state.limit) }) };
 }
@@ -164,21 +164,21 @@ function whatElse(state, { hits, trace }) {
   const limit = { 5: "10", 10: "20", 20: "50", 50: "100" }[state.limit || 10];
   return [
     left > 0 && limit && h("button.button", { type: "button", onclick: () => patch({ limit }) }, `Show ${limit}`),
-    h("a.button", { href: link({ view: "why", id: "", sel: "" }) }, "Miss something? Ask why"),
+    h("a.button", { href: link({ view: "why", id: "", sel: "" }) }, "Something missing? Ask why"),
     h("a.button", { href: link({ view: "compare", sel: "" }) }, "Compare recipes"),
   ];
 }
 
 function nothing(state) {
   const filtered = Object.keys(filters()).length > 0;
-  return empty(filtered ? "Nothing passes the filters" : "Nothing found",
-    filtered ? "Fewer filters may let something through." : "No leg of this recipe has anything for that.",
+  return empty(filtered ? "Nothing matches the filters" : "Nothing found",
+    filtered ? "Fewer filters may match more." : "No leg of this recipe finds anything.",
     filtered && h("button.button", { type: "button", onclick: () => patch({ ...noFilters(), sel: "" }) }, "Clear filters"),
     !filtered && h("button.button", { type: "button", onclick: () => go({ view: "compare" }) }, "Try other recipes"));
 }
 
 function emptyStore() {
-  return empty("This memory is empty", "What is remembered appears here. Begin with one thing:",
+  return empty("This memory is empty", "Memories appear here. Store the first one:",
     h("pre", null, 'thinkback remember "Oscar is a grey cat" --tags pets'),
     facts.spaces.length > 1 && h("p", null, "Or choose another space above."));
 }

@@ -1,4 +1,4 @@
-// A thread from its beginning to its end.
+// A thread in order.
 
 import * as api from "./api.js";
 import { announce, busy, empty, failed, skeleton } from "./app.js";
@@ -27,7 +27,7 @@ export function create(root) {
       const { memories: newest } = await api.get("/v1/memories", { limit: LOOKED_AT, everything: true });
       const threads = [...new Set(newest.map((memory) => memory.thread).filter((thread) => thread != null))];
       renderPicker(threads);
-      if (!current().thread && !threads.length) fill(head, empty("No threads yet", "Memories stored with a thread can be read here in their order."));
+      if (!current().thread && !threads.length) fill(head, empty("No threads yet", "Memories stored with a thread are shown here in order."));
     } catch (error) {
       failed(error);
     }
@@ -56,7 +56,7 @@ export function create(root) {
     mark(state.thread);
     if (!state.thread) {
       fill(line);
-      fill(head, h("p.hint", null, "Choose a thread; its memories appear in their order."));
+      fill(head, h("p.hint", null, "Choose a thread to see its memories in order."));
       hidePanel();
       return;
     }
@@ -73,7 +73,7 @@ export function create(root) {
     memories = found.memories;
     shown = state.thread;
     const days = memories.map(format.dateOf);
-    fill(head, memories.length ? h("p.summary", null, h("strong", null, h("bdi", null, state.thread)), ` ${format.many(memories.length, "memory", "memories")}`, h("span.scope", null, `${format.day(days[0])} – ${format.day(days.at(-1))}`)) : empty("No such thread", "It may have another name, or lie in another space."));
+    fill(head, memories.length ? h("p.summary", null, h("strong", null, h("bdi", null, state.thread)), ` ${format.many(memories.length, "memory", "memories")}`, h("span.scope", null, `${format.day(days[0])} – ${format.day(days.at(-1))}`)) : empty("No such thread", "It may have another name or be in another space."));
     fill(line, memories.map((memory, at) => event(memory, memories[at - 1])));
     walk.set(state.sel);
     if (state.sel && memories.some((memory) => memory.id === state.sel)) {

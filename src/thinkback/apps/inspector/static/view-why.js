@@ -1,4 +1,4 @@
-// Why a memory is not among the hits, or at which place it is after all.
+// Why a memory is not among the hits, or which rank it has.
 
 import * as api from "./api.js";
 import { announce, busy, empty, failed } from "./app.js";
@@ -20,8 +20,8 @@ export function create(root) {
   const offering = new api.Latest();
   const answer = h("section.answer", { "aria-live": "polite" });
   const offers = h("ol.cards.offers", { "aria-label": "Memories to ask about" });
-  const input = h("input#why-id", { type: "search", autocomplete: "off", placeholder: "words of the memory, or its id", "aria-label": "The memory you miss", maxlength: 500 });
-  const form = h("form.pick", { onsubmit: (event) => { event.preventDefault(); take(); } }, h("label", { for: "why-id" }, "Which memory do you miss?"), h("div.pick-row", null, input, h("button.button.primary", null, "Ask")));
+  const input = h("input#why-id", { type: "search", autocomplete: "off", placeholder: "words of the memory, or its id", "aria-label": "The missing memory", maxlength: 500 });
+  const form = h("form.pick", { onsubmit: (event) => { event.preventDefault(); take(); } }, h("label", { for: "why-id" }, "Which memory is missing?"), h("div.pick-row", null, input, h("button.button.primary", null, "Ask")));
   fill(root, h("h1.view-title", null, "Why not?"), form, answer, offers);
   const walk = new Walk(offers, { onMove: () => {}, onOpen: (id) => go({ id, sel: "" }) });
   let timer = 0;
@@ -53,7 +53,7 @@ export function create(root) {
   async function update(state) {
     hidePanel();
     if (!state.id) {
-      fill(answer, !state.q.trim() && empty("Ask something above first", "Then choose the memory you expected among its hits."));
+      fill(answer, !state.q.trim() && empty("Enter a query above first", "Then choose the memory you expected to find."));
       await offer();
       return;
     }
@@ -66,7 +66,7 @@ export function create(root) {
       const found = await latest.run((signal) => busy(() => explained(state, signal)));
       if (found) show(state, found);
     } catch (error) {
-      if (error instanceof api.Refusal && error.status > 401) fill(answer, empty("That cannot be explained", error.message));
+      if (error instanceof api.ApiError && error.status > 401) fill(answer, empty("The explanation failed", error.message));
       else failed(error);
     }
   }
@@ -79,8 +79,8 @@ export function create(root) {
       memory && h("blockquote.missed", null, words(format.reading(memory), recall.trace.terms)),
       h("p.verdict-line", { class: hit ? "found" : "missing" }, capital(reason.verdict), "."),
       ladder(place, recall),
-      h("h2", null, "Where each leg had it"),
-      reason.legs.length ? legStrips(state.id, recall.trace.runs, sentences(reason.legs)) : h("p.hint", null, "No leg was asked: it cannot be among the candidates."),
+      h("h2", null, "Rank in each leg"),
+      reason.legs.length ? legStrips(state.id, recall.trace.runs, sentences(reason.legs)) : h("p.hint", null, "No leg ran: it cannot be a candidate."),
       h("div.actions", null,
         memory && h("button.button", { type: "button", onclick: () => showPanel({ memory, hit, trace: recall.trace, query: state.q }, true) }, hit ? "See its score" : "See the memory"),
         h("button.button", { type: "button", onclick: () => go({ id: "", sel: "" }) }, "Ask about another")));
@@ -111,12 +111,12 @@ async function explained(state, signal) {
 }
 
 function absent(error) {
-  if (error instanceof api.Refusal && error.status === 404) return null;
+  if (error instanceof api.ApiError && error.status === 404) return null;
   throw error;
 }
 
 async function exists(id) {
-  return (await api.get(api.memoryPath(id)).catch((error) => (error instanceof api.Refusal ? null : Promise.reject(error)))) != null;
+  return (await api.get(api.memoryPath(id)).catch((error) => (error instanceof api.ApiError ? null : Promise.reject(error)))) != null;
 }
 
 async function candidates(text, signal) {
@@ -125,7 +125,7 @@ async function candidates(text, signal) {
   return found.hits.map((hit) => hit.memory);
 }
 
-// All candidates in a row: the hits, where the limit falls, and the one that is missed.
+// All candidates in a row: the hits, the limit, and the missing memory.
 function ladder(place, { hits, trace }) {
   if (!place) return null;
   const steps = trace.order.map((id, at) => h("span.rung", { class: at + 1 === place ? "here" : at < hits.length ? "hit" : "" }));
