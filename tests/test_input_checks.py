@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from thinkback.errors import InvalidInput
-from thinkback.input_checks import canonical_json, check_metadata, check_tags, validate, validate_changes
+from thinkback.fields import STANDING, VERSIONED
+from thinkback.inputs import canonical_json, check_metadata, check_tags, validate, validate_changes
 from thinkback.model import Draft
-from thinkback.stores.base import STANDING, VERSIONED
 
 json_values = st.recursive(
     st.none()

@@ -1,153 +1,401 @@
-"""What callers may write when they remember and recall, and its translation into values."""
+"""What callers may write, checked once: every way into a store passes here.
 
-from collections.abc import Iterable, Mapping, Sequence
+The first half turns the arguments of `remember`, `update` and `recall` into values; the second half checks each value by the type
+that `thinkback.fields` gives it. Text, names and metadata are plain Unicode without NUL, numbers are finite and in range, tags are
+lower-cased and distinct.
+"""
+
+import json
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from operator import attrgetter
 from typing import Any, TypedDict
 
-from thinkback.clock import Moment, to_us
+from thinkback.clock import Moment, iso, to_us
 from thinkback.errors import InvalidInput, did_you_mean
-from thinkback.input_checks import check_fraction, check_metadata, check_tags
-from thinkback.model import KINDS, PRIORITIES, REFLECTION, TIERS, Draft, Filter, Vector
+from thinkback.fields import (
+    CHANGEABLE,
+    FIELDS,
+    FILTERS,
+    MOST_CONFIDENCE_CLAIMED,
+    REMEMBERED,
+    TIMES,
+    VALUES,
+    Kind,
+    Priority,
+    Tier,
+    names,
+)
+from thinkback.model import REFLECTION, Draft, Filter, Vector
 
-MOST_A_CALLER_MAY_TRUST = 0.70
-ENUMERATED = {"kinds": KINDS, "tiers": TIERS, "priorities": PRIORITIES}
-TIMES = ("created_at", "valid_from", "valid_to", "expires_at", "archived_at")
+MAX_METADATA_DEPTH = 50
+_INT64 = 1 << 63
+_MAX_NAME = 500  # characters in an id, a thread, a source or a tag
+
+Check = Callable[[Any, str], Any]
 
 
 class Fields(TypedDict, total=False):
-    """Everything `remember` takes besides the text."""
+    """Everything `remember` takes besides the text; None stands for the default."""
 
-    id: str
-    essence: str
-    kind: str
-    tier: str
-    priority: str
-    importance: float
+    id: str | None
+    essence: str | None
+    kind: Kind | None
+    tier: Tier | None
+    priority: Priority | None
+    importance: float | None
+    confidence: float | None
+    tags: Iterable[str] | None
+    metadata: Mapping[str, Any] | None
+    thread: str | None
+    position: int | None
+    created_at: Moment | None
+    valid_from: Moment | None
+    valid_to: Moment | None
+    expires_at: Moment | None
+    cycle: int | None
+    source: str | None
+    trust: float | None
+    vector: Vector | None
+
+
+class Changes(TypedDict, total=False):
+    """Everything `update` takes; None empties a field that may be empty."""
+
+    text: str
+    essence: str | None
+    kind: Kind
+    tier: Tier
+    priority: Priority
+    importance: float | None
     confidence: float
     tags: Iterable[str]
     metadata: Mapping[str, Any]
-    thread: str
-    position: int
-    created_at: Moment
-    valid_from: Moment
-    valid_to: Moment
-    expires_at: Moment
-    cycle: int
-    source: str
+    thread: str | None
+    position: int | None
+    valid_from: Moment | None
+    valid_to: Moment | None
+    expires_at: Moment | None
+    archived_at: Moment | None
+    cycle: int | None
+    source: str | None
     trust: float
-    vector: Vector
 
 
 class Where(TypedDict, total=False):
-    """What `recall`, `list` and `search_keywords` may filter by."""
+    """What `recall`, `list` and `count` may filter by; None stands for no filter."""
 
-    tags: Iterable[str]
-    kinds: Iterable[str]
-    tiers: Iterable[str]
-    priorities: Iterable[str]
-    threads: Iterable[str]
-    sources: Iterable[str]
-    metadata: Mapping[str, Any]
-    since: Moment
-    until: Moment
-    as_of: Moment
-    known_at: Moment
-    min_trust: float
-    everything: bool
-    include_reflections: bool
+    tags: Iterable[str] | None
+    kinds: Kind | Iterable[Kind] | None
+    tiers: Tier | Iterable[Tier] | None
+    priorities: Priority | Iterable[Priority] | None
+    threads: Iterable[str] | None
+    sources: Iterable[str] | None
+    metadata: Mapping[str, Any] | None
+    since: Moment | None
+    until: Moment | None
+    as_of: Moment | None
+    known_at: Moment | None
+    min_trust: float | None
+    everything: bool | None
+    include_reflections: bool | None
+
+
+# -- what callers give -----------------------------------------------------------------------------------------------------------
+
+_REMEMBERED = (*(name for name in names(REMEMBERED) if name != "text"), "vector")
+_CHANGEABLE = names(CHANGEABLE)
 
 
 def draft(text: str, given: Mapping[str, Any]) -> Draft:
-    """A draft from the words of a caller; the store checks the rest."""
-    known_fields("remember", given, Fields.__annotations__)
-    fields = {name: value for name, value in given.items() if value is not None}
-    check_claim(fields.get("confidence"))
-    for name in TIMES:
-        if name in fields:
-            fields[name] = to_us(fields[name])
-    if "tags" in fields:
-        fields["tags"] = words(fields["tags"], "tags")
-    return Draft(text=text, **fields)
+    """A draft from a caller's arguments; the store checks the rest."""
+    _check_known("remember", given, _REMEMBERED)
+    _check_claim(given.get("confidence"))
+    return Draft(text=text, **{name: _converted(name, value) for name, value in given.items() if value is not None})
 
 
-def check_claim(confidence: Any) -> None:
-    """Refuses more confidence than a caller may claim; whether it is a number at all is for the store to say."""
-    if isinstance(confidence, int | float) and confidence > MOST_A_CALLER_MAY_TRUST:
-        raise InvalidInput(
-            f"confidence {confidence} is more than a caller may claim; give at most {MOST_A_CALLER_MAY_TRUST}, "
-            "it grows by corroboration"
-        )
+def changes_of(given: Mapping[str, Any]) -> dict[str, Any]:
+    """The changes of an update as the store takes them; the store checks the rest."""
+    _check_known("update", given, _CHANGEABLE)
+    _check_claim(given.get("confidence"))
+    return {name: _converted(name, value) for name, value in given.items()}
 
 
 def filter_of(now: int, where: Mapping[str, Any]) -> Filter:
-    """A filter from the words of a caller."""
-    known_fields("filter", where, Where.__annotations__)
-    given = {name: value for name, value in where.items() if value is not None}
-    fields: dict[str, Any] = {"now": now}
-    for name in ("tags", "kinds", "tiers", "priorities", "threads", "sources"):
-        if name in given:
-            fields[name] = _listed(words(given[name], name), name)
-    if "tags" in fields:
-        fields["tags"] = check_tags(fields["tags"])
-    for name in ("since", "until", "as_of", "known_at"):
-        if name in given:
-            fields[name] = to_us(given[name])
-    if "metadata" in given:
-        fields["metadata"] = tuple(sorted(check_metadata(given["metadata"]).items()))
-    if "min_trust" in given:
-        fields["min_trust"] = check_fraction(given["min_trust"], "min_trust")
-    if given.get("include_reflections") is False:
-        fields["without_kinds"] = (REFLECTION,)
-    return Filter(**fields, everything=given.get("everything", False))
-
-
-def _listed(given: tuple[str, ...], name: str) -> tuple[str, ...]:
-    """Refuses what no memory can ever be, rather than find nothing."""
-    valid = ENUMERATED.get(name, given)
-    for word in given:
-        if word not in valid:
-            raise InvalidInput(
-                f"no memory can be of {name} {word!r:.80}; one of {', '.join(valid)}.{did_you_mean(word, valid)}"
-            )
-    return given
-
-
-def words(given: Iterable[str], name: str) -> tuple[str, ...]:
-    """Several words; a lone string would be taken apart letter by letter, so it counts as one word."""
-    if not isinstance(given, Iterable):
-        raise InvalidInput(f"{name} must be words; got {given!r}")
-    several = (given,) if isinstance(given, str) else tuple(given)
-    for word in several:
-        if not isinstance(word, str):
-            raise InvalidInput(f"{name} must be words; got {word!r}")
-    return several
-
-
-def known_fields(what: str, given: Mapping[str, Any], known: Mapping[str, Any]) -> None:
-    """Refuses a misspelt field."""
-    for name in given:
-        if name not in known:
-            raise InvalidInput(f"{what} has no field {name!r}; known: {', '.join(known)}.{did_you_mean(name, known)}")
+    """A filter from a caller's arguments."""
+    _check_known("filter", where, _FILTER_CHECKS)
+    given = {name: _FILTER_CHECKS[name](value, name) for name, value in where.items() if value is not None}
+    if given.pop("include_reflections", True) is False:
+        given["without_kinds"] = (REFLECTION,)
+    return Filter(now=now, **given)
 
 
 def text_and_fields(item: str | Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:
-    """One of many memories to remember, taken apart."""
+    """The text and the other fields of one of many memories to remember."""
     if isinstance(item, str):
         return item, {}
     if "text" not in item:
-        raise InvalidInput(f"a memory needs a text; got only {', '.join(item) or 'nothing'}")
+        raise InvalidInput(f"a memory needs a text; got only {', '.join(item) or 'nothing'}", code="no_text")
     return item["text"], {name: value for name, value in item.items() if name != "text"}
 
 
 def ids_given(verb: str, ids: Sequence[Any]) -> Sequence[str]:
-    """The ids, if that is what they are; a list in their place is a common slip."""
+    """The ids, if they are strings; a list in their place is a common slip."""
     for id in ids:
         if not isinstance(id, str):
-            raise InvalidInput(f'{verb} takes ids one by one: {verb}("a", "b"), or {verb}(*ids) for a list; got {id!r}')
+            raise InvalidInput(
+                f'{verb} takes ids one by one: {verb}("a", "b"), or {verb}(*ids) for a list; got {id!r}',
+                code="not_an_id",
+            )
     return ids
 
 
-def converted(name: str, value: Any) -> Any:
-    """A field of an update as the store takes it."""
-    if name in TIMES and value is not None:
+def time_of(value: Any, name: str) -> int:
+    """Microseconds of a moment; an error names the field."""
+    try:
         return to_us(value)
+    except InvalidInput as error:
+        raise InvalidInput(f"{name}: {error.message}", code="not_a_time") from None
+
+
+def words(given: Any, name: str) -> tuple[str, ...]:
+    """Several strings; a lone string counts as one, not as a sequence of letters."""
+    if not isinstance(given, Iterable):
+        raise InvalidInput(f"{name} must be strings; got {given!r:.80}", code="not_text")
+    several = (given,) if isinstance(given, str) else tuple(given)
+    for word in several:
+        if not isinstance(word, str):
+            raise InvalidInput(f"{name} must be strings; got {word!r:.80}", code="not_text")
+    return several
+
+
+def _converted(name: str, value: Any) -> Any:
+    if name in TIMES and value is not None:
+        return time_of(value, name)
     return words(value, name) if name == "tags" else value
+
+
+def _check_claim(confidence: Any) -> None:
+    """Refuses more confidence than a caller may claim; the store checks that it is a number."""
+    if isinstance(confidence, int | float) and confidence > MOST_CONFIDENCE_CLAIMED:
+        raise InvalidInput(
+            f"confidence {confidence} is more than a caller may claim; give at most {MOST_CONFIDENCE_CLAIMED}, "
+            "corroboration raises it",
+            code="out_of_range",
+        )
+
+
+def _check_known(what: str, given: Iterable[str], known: Iterable[str]) -> None:
+    for name in given:
+        if name not in known:
+            raise InvalidInput(
+                f"{what} has no field {name!r}; known: {', '.join(known)}.{did_you_mean(name, known)}",
+                code="unknown_field",
+            )
+
+
+# -- what a store takes ----------------------------------------------------------------------------------------------------------
+
+
+def validate(draft: Draft) -> Draft:
+    """The draft as it will be stored, or InvalidInput; the vector is left to the store, which knows its size."""
+    changed: dict[str, Any] = {}
+    for (name, check), value in zip(_CHECKS.items(), _values(draft), strict=True):
+        if value is not None or name not in _OPTIONAL:
+            checked = check(value, name)
+            if checked is not value:
+                changed[name] = checked
+    check_interval(draft.valid_from, draft.valid_to)
+    if draft.position is not None and draft.thread is None:
+        raise InvalidInput(f"position {draft.position} without a thread; name the thread too", code="no_thread")
+    return replace(draft, **changed) if changed else draft
+
+
+def validate_changes(changes: Mapping[str, Any], allowed: Sequence[str]) -> dict[str, Any]:
+    """Changed fields as they will be stored; a field that cannot be changed this way is an error."""
+    for name in changes:
+        if name not in allowed:
+            raise InvalidInput(
+                f"cannot change {name!r} here; what can be changed: {', '.join(allowed)}.{did_you_mean(name, allowed)}",
+                code="unknown_field",
+            )
+    return {
+        name: None if value is None and name in _OPTIONAL else _CHECKS[name](value, name)
+        for name, value in changes.items()
+    }
+
+
+def check_interval(valid_from: int | None, valid_to: int | None) -> None:
+    """A memory or an edge cannot stop being true before it begins."""
+    if valid_from is not None and valid_to is not None and valid_to < valid_from:
+        raise InvalidInput(
+            f"valid_to ({iso(valid_to)}) lies before valid_from ({iso(valid_from)})", code="ends_before_start"
+        )
+
+
+def check_text(value: Any, name: str = "text") -> str:
+    """Text with a visible character, free of NUL bytes and lone surrogates."""
+    if not isinstance(value, str):
+        raise InvalidInput(f"{name} must be a string, not {type(value).__name__}", code="not_text")
+    if not value.strip():
+        raise InvalidInput(f"{name} is empty: {value[:20]!r}; give at least one visible character", code="empty_text")
+    return _check_plain(value, name)
+
+
+def check_tags(value: Any, name: str = "tags") -> tuple[str, ...]:
+    """Tags stripped, lower-cased and distinct, in the order given; a leading `#` is dropped."""
+    if isinstance(value, str) or not isinstance(value, Iterable):
+        raise InvalidInput(f"{name} must be a sequence of strings, not {value!r:.80}", code="not_a_tag")
+    tags = tuple(dict.fromkeys(_tag(tag) for tag in value))
+    return value if tags == value else tags
+
+
+def check_metadata(value: Any, name: str = "metadata") -> Mapping[str, Any]:
+    """A JSON object: string keys, finite numbers, at most 50 levels deep."""
+    if not isinstance(value, Mapping):
+        raise InvalidInput(f"{name} must be a JSON object, not {type(value).__name__}", code="not_json")
+    return (
+        value if not value else {_check_key(key, name): _plain_json(value[key], f"{name}[{key!r}]", 1) for key in value}
+    )
+
+
+def check_fraction(value: Any, name: str) -> float:
+    """A number from 0 to 1."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
+        raise InvalidInput(f"{name} must be a number from 0 to 1, not {value!r:.80}", code="out_of_range")
+    return value
+
+
+def check_name(value: Any, name: str) -> str:
+    """A short text that names something: an id, a thread, a source."""
+    if len(check_text(value, name)) > _MAX_NAME:
+        raise InvalidInput(f"{name} has {len(value)} characters; at most {_MAX_NAME} are allowed", code="too_long")
+    return value  # type: ignore[no-any-return]
+
+
+def check_integer(value: Any, name: str) -> int:
+    """An integer that fits 64 bits."""
+    if isinstance(value, bool) or not isinstance(value, int) or not -_INT64 <= value < _INT64:
+        raise InvalidInput(f"{name} must be an integer of 64 bits, not {value!r:.80}", code="out_of_range")
+    return value
+
+
+def canonical_json(value: Any) -> str:
+    """JSON with sorted keys and no white space: equal values give equal texts."""
+    return json.dumps(value, sort_keys=True, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+
+
+def _check_plain(value: str, name: str) -> str:
+    if "\0" in value:
+        raise InvalidInput(f"{name} has a NUL byte at character {value.index(chr(0))}; remove it", code="not_text")
+    try:
+        value.encode()
+    except UnicodeEncodeError as error:
+        raise InvalidInput(
+            f"{name} has a lone surrogate {value[error.start]!r} at character {error.start}; it is not text",
+            code="not_text",
+        ) from None
+    return value
+
+
+def _tag(value: Any) -> str:
+    tag = " ".join(check_text(value, "a tag").split()).lstrip("#").strip().lower()
+    if not tag or "," in tag:
+        raise InvalidInput(f"not a tag: {value!r:.80}; a tag is a word or a few, without commas", code="not_a_tag")
+    return check_name(tag, "a tag")
+
+
+def _check_key(key: Any, name: str) -> str:
+    if not isinstance(key, str):
+        raise InvalidInput(f"{name} has the key {key!r:.80}; keys of a JSON object are strings", code="not_json")
+    return _check_plain(key, f"a key of {name}")
+
+
+def _plain_json(value: Any, name: str, depth: int) -> Any:
+    if value is None or isinstance(value, bool):
+        return value
+    if isinstance(value, str):
+        return _check_plain(value, name)
+    if isinstance(value, int):
+        return check_integer(value, name)
+    if isinstance(value, float):
+        if not math.isfinite(value):
+            raise InvalidInput(f"{name} is {value}, which JSON cannot carry", code="not_json")
+        return value
+    if depth >= MAX_METADATA_DEPTH:
+        raise InvalidInput(f"{name:.80} is nested more than {MAX_METADATA_DEPTH} levels deep", code="too_deep")
+    if isinstance(value, Mapping):
+        return {_check_key(key, name): _plain_json(item, f"{name}[{key!r}]", depth + 1) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain_json(item, f"{name}[{i}]", depth + 1) for i, item in enumerate(value)]
+    raise InvalidInput(
+        f"{name} is a {type(value).__name__}, which JSON cannot carry; use text, numbers, lists and objects",
+        code="not_json",
+    )
+
+
+def _check_time(value: Any, name: str) -> int:
+    return time_of(check_integer(value, name), name)
+
+
+def _check_flag(value: Any, name: str) -> bool:
+    if not isinstance(value, bool):
+        raise InvalidInput(f"{name} must be true or false, not {value!r:.80}", code="not_a_flag")
+    return value
+
+
+def _check_count(value: Any, name: str) -> int:
+    if check_integer(value, name) < 0:
+        raise InvalidInput(f"{name} must not be negative: {value}", code="out_of_range")
+    return value  # type: ignore[no-any-return]
+
+
+def _check_essence(value: Any, name: str) -> str | None:
+    return None if isinstance(value, str) and not value.strip() else check_text(value, name)
+
+
+def _one_of(valid: Sequence[str]) -> Check:
+    def check(value: Any, name: str) -> str:
+        if value not in valid:
+            raise InvalidInput(
+                f"unknown {name} {value!r:.80}; one of {', '.join(valid)}.{did_you_mean(str(value)[:80], valid)}",
+                code="unknown_value",
+            )
+        return value  # type: ignore[no-any-return]
+
+    return check
+
+
+def _some_of(valid: Sequence[str]) -> Check:
+    """Refuses what no memory can ever be, rather than find nothing."""
+    one_of = _one_of(valid)
+    return lambda given, name: tuple(one_of(word, name) for word in words(given, name))
+
+
+_BY_TYPE: dict[str, Check] = {
+    "text": check_text,
+    "name": check_name,
+    "fraction": check_fraction,
+    "integer": check_integer,
+    "count": _check_count,
+    "time": _check_time,
+    "tags": check_tags,
+    "object": check_metadata,
+    "flag": _check_flag,
+    **{type: _one_of(VALUES[type]) for type in ("kind", "tier", "priority")},
+}
+_FILTERS_BY_TYPE: dict[str, Check] = {
+    "tags": lambda given, name: check_tags(words(given, name)),
+    "names": words,
+    "object": lambda given, name: tuple(sorted(check_metadata(given).items())),
+    "time": time_of,
+    "fraction": check_fraction,
+    "flag": _check_flag,
+    **{type: _some_of(VALUES[type]) for type in ("kinds", "tiers", "priorities")},
+}
+_CHECKS: dict[str, Check] = {field.name: _BY_TYPE[field.type] for field in FIELDS if field.draft}
+_CHECKS["essence"] = _check_essence
+_FILTER_CHECKS: dict[str, Check] = {field.name: _FILTERS_BY_TYPE[field.type] for field in FILTERS}
+_OPTIONAL = frozenset(field.name for field in FIELDS if field.default is None and not field.required)
+_values = attrgetter(*_CHECKS)

@@ -18,17 +18,8 @@ from thinkback.errors import (
     ThinkbackWarning,
     unknown_memory,
 )
-from thinkback.inputs import (
-    Fields,
-    Where,
-    check_claim,
-    converted,
-    draft,
-    filter_of,
-    ids_given,
-    known_fields,
-    text_and_fields,
-)
+from thinkback.fields import STANDING, VERSIONED
+from thinkback.inputs import Changes, Fields, Where, changes_of, draft, filter_of, ids_given, text_and_fields
 from thinkback.lifecycle.access_log import Recalls
 from thinkback.lifecycle.archive import archive, restore
 from thinkback.lifecycle.audit import AuditReport, audit
@@ -62,8 +53,6 @@ from thinkback.search.signals.reflection import Reflection
 from thinkback.search.trace import Recall
 from thinkback.stores.base import (
     MAX_GRADE,
-    STANDING,
-    VERSIONED,
     JournalEntry,
     Judgement,
     Problem,
@@ -74,8 +63,6 @@ from thinkback.stores.base import (
 
 Progress = Callable[[int, int], None]
 WITHOUT_VECTORS = "stored without vectors, found by keyword"
-_FOLLOWING = ("slides", "claim", "claimed_at")  # from the expiry and the confidence
-CHANGEABLE = tuple(name for name in (*VERSIONED, *STANDING) if name not in _FOLLOWING)
 
 
 class Memory:
@@ -147,13 +134,11 @@ class Memory:
         self._flush_if_possible()
         return [Record.of(record) for record in records]
 
-    def update(self, id: str, /, **changes: Any) -> Record:
+    def update(self, id: str, /, **changes: Unpack[Changes]) -> Record:
         """Changes a memory; the older version stays for `known_at`. Standing (tier, priority, importance, …) changes in place."""
-        known_fields("update", changes, dict.fromkeys(CHANGEABLE))
-        check_claim(changes.get("confidence"))
-        changes = {name: converted(name, value) for name, value in changes.items()}
-        standing = {name: value for name, value in changes.items() if name in STANDING}
-        versioned = {name: value for name, value in changes.items() if name in VERSIONED}
+        given = changes_of(changes)
+        standing = {name: value for name, value in given.items() if name in STANDING}
+        versioned = {name: value for name, value in given.items() if name in VERSIONED}
         text = versioned.get("text")
         vector, space, failure = self._embedding.passage(text) if isinstance(text, str) else (None, None, None)
         if failure is not None:

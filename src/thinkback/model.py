@@ -7,23 +7,16 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import Any, Literal, Self, TypeVar, get_args
+from typing import Any, Literal, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from thinkback.clock import from_us, iso
+from thinkback.fields import TIMES, Kind, Priority, Tier
 
-Kind = Literal[
-    "observation", "fact", "event", "preference", "task", "work", "context", "note", "procedure", "reflection"
-]
-Tier = Literal["procedural", "semantic", "episodic", "working", "unknown"]
-Priority = Literal["P1", "P2", "P3", "P4"]
 DropCode = Literal["duplicate", "reflection_share", "budget", "diversity"]  # why selection left a candidate out
 
-KINDS: tuple[Kind, ...] = get_args(Kind)
-TIERS: tuple[Tier, ...] = get_args(Tier)
-PRIORITIES: tuple[Priority, ...] = get_args(Priority)
 REFLECTION: Kind = "reflection"  # a memory that a consolidation made of others
 
 # Kinds of edges that the engine reads or writes itself; callers may use any other name.
@@ -51,6 +44,8 @@ class StoredRecord:
     priority: str = "P3"
     importance: float | None = None
     confidence: float | None = 0.40
+    claim: float | None = None  # the confidence that a caller claimed, or that it began with
+    claimed_at: int | None = None  # since when corroboration and decay are counted from `claim`
     tags: tuple[str, ...] = ()
     metadata: Mapping[str, Any] = field(default_factory=dict)
     thread: str | None = None
@@ -69,8 +64,6 @@ class StoredRecord:
     source: str | None = None
     trust: float = 1.0
     embedded: bool = False
-    claim: float | None = None  # what its confidence was counted from, by itself or by a caller, and since when
-    claimed_at: int | None = None
     slides: bool = False  # `expires_at` is its tier's, not the caller's, and starts anew with every recall
 
     @property
@@ -91,6 +84,8 @@ class Draft:
     priority: str = "P3"
     importance: float | None = None
     confidence: float | None = 0.40
+    claim: float | None = None
+    claimed_at: int | None = None
     tags: tuple[str, ...] = ()
     metadata: Mapping[str, Any] = field(default_factory=dict)
     thread: str | None = None
@@ -107,8 +102,6 @@ class Draft:
     last_access: int | None = None
     source: str | None = None
     trust: float = 1.0
-    claim: float | None = None
-    claimed_at: int | None = None
     slides: bool = False
     vector: Vector | None = None
 
@@ -194,13 +187,6 @@ class Edge:
     def other(self, id: str) -> str:
         """The end that is not `id`."""
         return self.to_id if id == self.from_id else self.from_id
-
-
-TIMES = frozenset(name for name in StoredRecord.__slots__ if name.endswith("_at")) | {
-    "valid_from",
-    "valid_to",
-    "last_access",
-}
 
 
 def _with_datetimes(cls: type[T], stored: object) -> T:

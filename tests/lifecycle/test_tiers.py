@@ -7,9 +7,10 @@ from lifecycle_fixtures import living, stored
 
 from thinkback.clock import DAY, HOUR, from_us
 from thinkback.errors import InvalidInput
+from thinkback.fields import TIERS
 from thinkback.interop.jsonl import export_lines, import_lines
 from thinkback.lifecycle.tiers import risen, slid
-from thinkback.model import TIERS, StoredRecord
+from thinkback.model import StoredRecord
 
 
 @pytest.mark.parametrize(

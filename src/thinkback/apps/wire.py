@@ -8,12 +8,13 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from functools import cache
 from types import UnionType
-from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import TYPE_CHECKING, Any, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from typing_extensions import TypedDict, is_typeddict
 
 from thinkback.clock import iso
 from thinkback.errors import PYTHON_WORDS, Action, Notice, worded
+from thinkback.fields import FIELDS, Field
 from thinkback.model import Edge, Hit, Record
 from thinkback.search.recipes.model import Recipe, to_dict
 from thinkback.search.trace import Recall, Trace, WhyNot
@@ -21,38 +22,29 @@ from thinkback.stores.base import Judgement, Problem
 
 T = TypeVar("T")
 
+_JSON: dict[str, Any] = {
+    "fraction": float,
+    "integer": int,
+    "count": int,
+    "tags": list[str],
+    "object": dict[str, Any],
+    "flag": bool,
+}  # all other types are strings
 
-class MemoryShape(TypedDict):
-    """One memory."""
 
-    id: str
-    text: str
-    essence: str | None
-    kind: str
-    tier: str
-    priority: str
-    importance: float | None
-    confidence: float | None
-    claim: float | None
-    claimed_at: str | None
-    tags: list[str]
-    metadata: dict[str, Any]
-    thread: str | None
-    position: int | None
-    created_at: str
-    updated_at: str
-    recorded_at: str
-    retired_at: str | None
-    valid_from: str | None
-    valid_to: str | None
-    expires_at: str | None
-    archived_at: str | None
-    cycle: int | None
-    access_count: int
-    last_access: str | None
-    source: str | None
-    trust: float
-    embedded: bool
+def memory_shape(fields: Iterable[Field]) -> Any:
+    """The JSON shape of a memory with these fields."""
+    types = {field.name: _JSON.get(field.type, str) for field in fields if field.shown}
+    nullable = {field.name for field in fields if field.nullable}
+    shape = TypedDict("MemoryShape", {name: type | None if name in nullable else type for name, type in types.items()})  # type: ignore[misc]
+    shape.__doc__ = "One memory."
+    return shape
+
+
+if TYPE_CHECKING:
+    MemoryShape = dict[str, Any]
+else:
+    MemoryShape = memory_shape(FIELDS)
 
 
 class EdgeShape(TypedDict):
@@ -205,36 +197,7 @@ class RecipeShape(TypedDict):
 
 def memory(record: Record) -> MemoryShape:
     """A memory as JSON."""
-    return {
-        "id": record.id,
-        "text": record.text,
-        "essence": record.essence,
-        "kind": record.kind,
-        "tier": record.tier,
-        "priority": record.priority,
-        "importance": record.importance,
-        "confidence": record.confidence,
-        "claim": record.claim,
-        "claimed_at": iso(record.claimed_at),
-        "tags": list(record.tags),
-        "metadata": dict(record.metadata),
-        "thread": record.thread,
-        "position": record.position,
-        "created_at": iso(record.created_at),
-        "updated_at": iso(record.updated_at),
-        "recorded_at": iso(record.recorded_at),
-        "retired_at": iso(record.retired_at),
-        "valid_from": iso(record.valid_from),
-        "valid_to": iso(record.valid_to),
-        "expires_at": iso(record.expires_at),
-        "archived_at": iso(record.archived_at),
-        "cycle": record.cycle,
-        "access_count": record.access_count,
-        "last_access": iso(record.last_access),
-        "source": record.source,
-        "trust": record.trust,
-        "embedded": record.embedded,
-    }
+    return shaped(MemoryShape, record)
 
 
 def edge(link: Edge) -> EdgeShape:

@@ -10,7 +10,7 @@ from thinkback.apps.wire import shaped, warnings
 from thinkback.clock import iso
 from thinkback.errors import PYTHON_WORDS
 from thinkback.errors import Action as Remedial
-from thinkback.inputs import TIMES
+from thinkback.fields import TIMES
 from thinkback.lifecycle.audit import AuditReport
 from thinkback.lifecycle.forget import Forgotten
 from thinkback.lifecycle.journal import Action

@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from thinkback.errors import InvalidInput
-from thinkback.input_checks import canonical_json
+from thinkback.inputs import canonical_json
 from thinkback.interop.jsonl_lines import TYPES, header_line, judgement_line, link_line, memory_line, plain, read_line
 from thinkback.lifecycle.transfer import BATCH, ImportReport, Line, Value
 from thinkback.model import Draft

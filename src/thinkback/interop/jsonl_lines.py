@@ -9,9 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from thinkback.clock import iso, to_us
+from thinkback.clock import iso
 from thinkback.errors import InvalidInput, did_you_mean
-from thinkback.input_checks import validate
+from thinkback.fields import FIELDS, TIMES, names
+from thinkback.inputs import time_of, validate
 from thinkback.lifecycle.transfer import Header, Value
 from thinkback.model import Draft, StoredEdge, StoredRecord, Vector
 from thinkback.stores.base import MAX_GRADE, EmbeddingSpace, Judgement
@@ -20,15 +21,11 @@ FORMAT = 1
 TYPES = ("memory", "link", "judgement", "header")
 IMPORTED_CONFIDENCE = 0.25  # of a memory that does not bring its own
 
-_TIMES = frozenset(
-    name for kind in (StoredRecord, StoredEdge, Judgement) for name in kind.__slots__ if name.endswith("_at")
-)
-_TIMES |= {"valid_from", "valid_to", "last_access"}
-_DERIVED = ("embedded",)
-_WHERE_TRUE = ("slides",)  # said of short-lived memories alone
+_TIMES = TIMES | {"judged_at"}
+_NOT_EXPORTED = frozenset(names(field for field in FIELDS if not field.exported))
+_HIDDEN = frozenset(names(field for field in FIELDS if not field.shown))
 _TEXT_ELSEWHERE = ("content", "memory", "body", "message")  # what other programs' exports call it
 _KNOWN_AS_TEXT = " Did you mean 'text'?"
-_MEMORY = tuple(one.name for one in fields(StoredRecord))
 
 
 # -- out -------------------------------------------------------------------------------------------------------------------------
@@ -61,8 +58,8 @@ def judgement_line(judgement: Judgement) -> str:
 
 def plain(value: Any) -> dict[str, Any]:
     """A value's fields, its times as ISO 8601."""
-    data = {one.name: getattr(value, one.name) for one in fields(value) if one.name not in _DERIVED}
-    data = {name: data[name] for name in data if data[name] or name not in _WHERE_TRUE}
+    data = {one.name: getattr(value, one.name) for one in fields(value) if one.name not in _NOT_EXPORTED}
+    data = {name: data[name] for name in data if data[name] or name not in _HIDDEN}
     return {name: iso(data[name]) if name in _TIMES else data[name] for name in data}
 
 
@@ -126,14 +123,16 @@ def _header(data: Mapping[str, Any]) -> Header:
 
 
 def _memory(data: dict[str, Any]) -> Draft | StoredRecord:
-    _check_names(data, (*_MEMORY, "vector"))
-    given = {name: value for name, value in data.items() if value is not None and name not in _DERIVED}
+    _check_names(data, (*names(FIELDS), "vector"))
+    given = {name: value for name, value in data.items() if value is not None and name not in _NOT_EXPORTED}
     if "text" not in given:
-        raise InvalidInput(f"a memory needs a text; the line has only {', '.join(data) or 'an empty object'}")
+        raise InvalidInput(
+            f"a memory needs a text; the line has only {', '.join(data) or 'an empty object'}", code="no_text"
+        )
     vector, retired = given.pop("vector", None), given.pop("retired_at", None)
     draft = validate(Draft(**{"confidence": IMPORTED_CONFIDENCE, **_with_times(given)}))
     if retired is not None:
-        return _version(draft, _time("retired_at", retired))
+        return _version(draft, time_of(retired, "retired_at"))
     return draft if vector is None else replace(draft, vector=_vector(vector))
 
 
@@ -142,7 +141,7 @@ def _version(draft: Draft, retired: int) -> StoredRecord:
     missing = [name for name in ("id", "created_at", "updated_at", "recorded_at") if getattr(draft, name) is None]
     if missing:
         raise InvalidInput(f"a retired version needs {', '.join(missing)}")
-    values = {one.name: getattr(draft, one.name) for one in fields(Draft) if one.name in _MEMORY}
+    values = {one.name: getattr(draft, one.name) for one in FIELDS if one.draft}
     values["claim"] = draft.confidence if draft.claim is None else draft.claim
     values["claimed_at"] = draft.recorded_at if draft.claimed_at is None else draft.claimed_at
     return StoredRecord(**values, retired_at=retired)
@@ -179,7 +178,9 @@ def _check_names(data: Mapping[str, Any], names: Sequence[str]) -> None:
     for name in data:
         if name not in names:
             hint = _KNOWN_AS_TEXT if name in _TEXT_ELSEWHERE and "text" in names else did_you_mean(name, names)
-            raise InvalidInput(f"unknown field {name!r:.80}; fields of your own belong under metadata.{hint}")
+            raise InvalidInput(
+                f"unknown field {name!r:.80}; fields of your own belong under metadata.{hint}", code="unknown_field"
+            )
 
 
 def _check_type(name: str, value: Any, kind: Any) -> None:
@@ -194,11 +195,4 @@ def _in_range(value: Any) -> bool:
 
 
 def _with_times(given: dict[str, Any]) -> dict[str, Any]:
-    return {name: _time(name, value) if name in _TIMES else value for name, value in given.items()}
-
-
-def _time(name: str, value: Any) -> int:
-    try:
-        return to_us(value)
-    except InvalidInput as error:
-        raise InvalidInput(f"{name}: {error}") from None
+    return {name: time_of(value, name) if name in _TIMES else value for name, value in given.items()}

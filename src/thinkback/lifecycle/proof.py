@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from thinkback.input_checks import canonical_json
+from thinkback.inputs import canonical_json
 from thinkback.lifecycle.reflect.observations import pages
 from thinkback.lifecycle.repetition import holding
 from thinkback.model import REFLECTION, Filter, StoredRecord, Vector

@@ -22,10 +22,11 @@ from thinkback.errors import (
     ThinkbackError,
     sentence,
 )
+from thinkback.fields import VERSIONED
 from thinkback.lifecycle.corroboration import DECAYED_UNTIL, reworded
 from thinkback.lifecycle.reflect.promote import RAISED
 from thinkback.model import Draft, Filter, StoredEdge, StoredRecord
-from thinkback.stores.base import VERSIONED, EmbeddingSpace, Judgement, Snapshot, Store
+from thinkback.stores.base import EmbeddingSpace, Judgement, Snapshot, Store
 
 BATCH = 500
 CARRIED = (DECAYED_UNTIL, RAISED)  # upkeep settings that belong to the memories

@@ -5,12 +5,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from thinkback.errors import Action, NotFound, Remedy
+from thinkback.fields import STANDING
 from thinkback.lifecycle.corroboration import DECAYED_UNTIL
 from thinkback.lifecycle.reflect.promote import RAISED, raised
 from thinkback.lifecycle.reflect.rebuild import rebuild
 from thinkback.lifecycle.reflect.themes import as_written
 from thinkback.model import CONTESTED, CORROBORATES, StoredRecord
-from thinkback.stores.base import STANDING, JournalEntry, Store
+from thinkback.stores.base import JournalEntry, Store
 
 _MOST_NAMED = 3
 

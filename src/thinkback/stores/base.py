@@ -9,35 +9,8 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from thinkback.fields import STANDING
 from thinkback.model import Draft, Filter, KeywordQuery, Scored, StoredEdge, StoredRecord, Vector
-
-# Fields an `update` may change; each update leaves the older version behind for `known_at`.
-VERSIONED = (
-    "text",
-    "essence",
-    "kind",
-    "tags",
-    "metadata",
-    "thread",
-    "position",
-    "valid_from",
-    "valid_to",
-    "source",
-    "trust",
-    "cycle",
-)
-# Standing, changed in place: it says how much a memory counts, not what it says.
-STANDING = (
-    "tier",
-    "priority",
-    "importance",
-    "confidence",
-    "claim",
-    "claimed_at",
-    "expires_at",
-    "slides",
-    "archived_at",
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,11 +143,11 @@ class Store(Protocol):
         vector: Vector | None = None,
         space: EmbeddingSpace | None = None,
     ) -> StoredRecord:
-        """Replaces a memory by a new version (fields in VERSIONED); a changed text without a vector is marked unembedded."""
+        """Replaces a memory by a new version (versioned fields); a changed text without a vector is marked unembedded."""
         ...
 
     def amend(self, changes: Mapping[str, Mapping[str, Any]], now: int) -> None:
-        """Changes standing in place (fields in STANDING), many memories at once."""
+        """Changes standing in place (standing fields), many memories at once."""
         ...
 
     def touch(self, accesses: Mapping[str, int], now: int) -> None:

@@ -7,10 +7,9 @@ import sys
 import pytest
 import typer.main
 
-from thinkback.apps.cli import build, options
+from thinkback.apps.cli import build
 from thinkback.apps.cli.output import show_lines
 from thinkback.memory import Memory
-from thinkback.model import KINDS, TIERS
 
 
 @pytest.fixture
@@ -291,8 +290,3 @@ def test_no_limit_is_zero_and_less_is_wrong_usage(pets, option):
     ran = pets("recall", "cat", option, "-1")
     assert (ran.code, ran.out) == (2, "")
     assert option in ran.err
-
-
-def test_kinds_and_tiers_in_the_help_are_those_there_are():
-    assert options.KINDS.replace(" or ", ", ").split(", ") == list(KINDS)
-    assert options.TIERS.replace(" or ", ", ").split(", ") == list(TIERS)

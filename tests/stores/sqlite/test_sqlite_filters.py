@@ -6,7 +6,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from thinkback.clock import DAY
-from thinkback.model import KINDS, PRIORITIES, TIERS, Draft, Filter
+from thinkback.fields import KINDS, PRIORITIES, TIERS
+from thinkback.model import Draft, Filter
 from thinkback.search.query.keywords import parse_keywords
 from thinkback.stores.base import EmbeddingSpace
 from thinkback.stores.sqlite import SqliteStore

@@ -51,7 +51,7 @@ def list_(
 ) -> None:
     """List memories, newest first."""
     with reading(common, _NO_MODEL) as memory:
-        records = memory.list(limit=limit, after=after, **filters.where())
+        records = memory.list(limit=limit, after=after, **filters.given())
     if common.json:
         _show_lines(records)
         return

@@ -2,31 +2,91 @@
 
 import json
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, make_dataclass
+from dataclasses import field as dataclass_field
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from thinkback.errors import InvalidInput
+from thinkback.fields import CHANGEABLE, FILTERS, REMEMBERED, Field, FilterField
 
-_FILTERS = "Filters"
-_FIELDS = "Fields of the memory"
+_TIME = "a TIME is 2026-05-08 or 2026-05-08T13:56Z"
 
 Words = list[str] | None
 
+# How a value of each type is written on a command line; other types are written as text.
+_SEVERAL = ("tags", "kinds", "tiers", "priorities")
+_TYPES: dict[str, Any] = {
+    **dict.fromkeys((*_SEVERAL, "names", "object"), list[str]),
+    "fraction": float,
+    "integer": int,
+    "flag": bool,
+}
+_METAVARS = {
+    "names": "NAME",
+    "object": "KEY=VALUE",
+    "priorities": "P",
+    "priority": "P",
+    "fraction": None,
+    "integer": None,
+}
+_MORE_HELP = {
+    **dict.fromkeys(_SEVERAL, "Written a,b; may be repeated."),
+    "names": "May be repeated.",
+    "object": "A VALUE that reads as JSON is JSON; may be repeated.",
+}
+_OWN_HELP = {"include_reflections": "Leave out reflections."}
+_FLAGS = {
+    "tags": ("--tags", "--tag"),
+    "kinds": ("--kind", "--kinds"),
+    "tiers": ("--tier", "--tiers"),
+    "priorities": ("--priority", "--priorities"),
+    "threads": ("--thread", "--threads"),
+    "sources": ("--source", "--sources"),
+    "metadata": ("--meta",),
+    "include_reflections": ("--no-reflections",),
+}
 
-# As `thinkback.model` has them, which is too heavy to load for `--help`; a test compares the two.
-KINDS = "observation, fact, event, preference, task, work, context, note, procedure or reflection"
-TIERS = "procedural, semantic, episodic, working or unknown"
+
+def options_of(rows: Iterable[Field | FilterField], panel: str) -> Any:
+    """A dataclass with one option for each of these fields or filters; `given()` has those that were given."""
+    rows = tuple(rows)
+
+    def given(self: Any) -> dict[str, Any]:
+        values = {row.name: _read(row, getattr(self, row.name)) for row in rows}
+        return {name: value for name, value in values.items() if value is not None}
+
+    made = [
+        (row.name, Annotated[_type(row), _option(row, panel)], dataclass_field(default=_unset(row))) for row in rows
+    ]
+    return make_dataclass("Options", made, frozen=True, namespace={"given": given})
 
 
-def _filter(*names: str, help: str, **more: Any) -> Any:
-    return typer.Option(*names, help=help, rich_help_panel=_FILTERS, **more)
+def _type(row: Field | FilterField) -> Any:
+    type = _TYPES.get(row.type, str)
+    return type if type is bool else type | None
 
 
-def _field(*names: str, help: str, **more: Any) -> Any:
-    return typer.Option(*names, help=help, rich_help_panel=_FIELDS, **more)
+def _unset(row: Field | FilterField) -> bool | None:
+    return False if row.type == "flag" else None
+
+
+def _option(row: Field | FilterField, panel: str) -> Any:
+    flags = _FLAGS.get(row.name, (f"--{row.name.replace('_', '-')}",))
+    help = _OWN_HELP.get(row.name) or f"{row.help} {_MORE_HELP.get(row.type, '')}".strip()
+    metavar = None if row.type == "flag" else _METAVARS.get(row.type, row.type.upper())
+    return typer.Option(*flags, help=help, metavar=metavar, rich_help_panel=f"{panel}; {_TIME}")
+
+
+def _read(row: Field | FilterField, value: Any) -> Any:
+    """The value of an option as the engine takes it; None if it was not given."""
+    if row.type == "flag":
+        return (not row.default) if value else None
+    if row.type in _SEVERAL:
+        return listed(value)
+    return pairs(value) if row.type == "object" else value
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,92 +127,16 @@ class Models(Embedder):
     ] = None
 
 
-@dataclass(frozen=True, slots=True)
-class Filters:
-    """What may be found at all."""
-
-    tags: Annotated[
-        Words, _filter("--tags", "--tag", metavar="TAGS", help="Only memories with all these tags: a,b")
-    ] = None
-    kind: Annotated[Words, _filter("--kind", "--kinds", metavar="KINDS", help=f"Only these kinds: {KINDS}.")] = None
-    tier: Annotated[Words, _filter("--tier", "--tiers", metavar="TIERS", help=f"Only these tiers: {TIERS}.")] = None
-    priority: Annotated[
-        Words, _filter("--priority", "--priorities", metavar="P", help="Only these priorities: P1,P2")
-    ] = None
-    thread: Annotated[
-        Words, _filter("--thread", "--threads", metavar="NAME", help="Only this thread; may be repeated.")
-    ] = None
-    source: Annotated[
-        Words, _filter("--source", "--sources", metavar="NAME", help="Only from this source; may be repeated.")
-    ] = None
-    meta: Annotated[
-        Words, _filter("--meta", metavar="KEY=VALUE", help="Only where metadata says so; may be repeated.")
-    ] = None
-    since: Annotated[
-        str | None, _filter("--since", metavar="TIME", help="Dated at or after: 2026-05-08, or 2026-05-08T13:56Z")
-    ] = None
-    until: Annotated[str | None, _filter("--until", metavar="TIME", help="Dated before.")] = None
-    as_of: Annotated[str | None, _filter("--as-of", metavar="TIME", help="What was true then.")] = None
-    known_at: Annotated[str | None, _filter("--known-at", metavar="TIME", help="What the store knew then.")] = None
-    min_trust: Annotated[float | None, _filter("--min-trust", min=0, max=1, help="At least this trust.")] = None
-    everything: Annotated[bool, _filter("--everything", help="Also the expired, the closed and the archived.")] = False
-    no_reflections: Annotated[bool, _filter("--no-reflections", help="Without reflections.")] = False
-
-    def where(self) -> dict[str, Any]:
-        """As keyword arguments of `recall`, `list` and the like."""
-        given = {
-            "tags": listed(self.tags),
-            "kinds": listed(self.kind),
-            "tiers": listed(self.tier),
-            "priorities": listed(self.priority),
-            "threads": self.thread,
-            "sources": self.source,
-            "metadata": pairs(self.meta),
-            "since": self.since,
-            "until": self.until,
-            "as_of": self.as_of,
-            "known_at": self.known_at,
-            "min_trust": self.min_trust,
-            "everything": self.everything or None,
-            "include_reflections": False if self.no_reflections else None,
-        }
-        return {name: value for name, value in given.items() if value is not None}
+class Filters(options_of(FILTERS, "Filters")):  # type: ignore[misc]
+    """What may be found; `given()` are keyword arguments of `recall`, `list` and `count`."""
 
 
-@dataclass(frozen=True, slots=True)
-class Fields:
-    """What a memory carries besides its text."""
+class Fields(options_of((field for field in REMEMBERED if field.name != "text"), "Fields of the memory")):  # type: ignore[misc]
+    """What a memory carries besides its text; `given()` are keyword arguments of `remember`."""
 
-    tags: Annotated[Words, _field("--tags", "--tag", metavar="TAGS", help="Its tags: a,b; may be repeated.")] = None
-    thread: Annotated[str | None, _field("--thread", metavar="NAME", help="The conversation it belongs to.")] = None
-    kind: Annotated[str | None, _field("--kind", metavar="KIND", help=f"{KINDS}.")] = None
-    tier: Annotated[str | None, _field("--tier", metavar="TIER", help=f"{TIERS}.")] = None
-    priority: Annotated[str | None, _field("--priority", metavar="P", help="P1, P2, P3 or P4; P1 is the highest.")] = (
-        None
-    )
-    importance: Annotated[float | None, _field("--importance", help="0 to 1.")] = None
-    confidence: Annotated[float | None, _field("--confidence", help="0 to 0.7; it grows by corroboration.")] = None
-    essence: Annotated[
-        str | None, _field("--essence", metavar="TEXT", help="A short form of the text, searched too.")
-    ] = None
-    meta: Annotated[
-        Words,
-        _field("--meta", metavar="KEY=VALUE", help="Metadata, the value read as JSON if it is; may be repeated."),
-    ] = None
-    valid_from: Annotated[
-        str | None,
-        _field("--valid-from", metavar="TIME", help="When it began to be true: 2026-05-08, or 2026-05-08T13:56Z"),
-    ] = None
-    valid_to: Annotated[str | None, _field("--valid-to", metavar="TIME", help="When it stopped being true.")] = None
-    expires_at: Annotated[str | None, _field("--expires-at", metavar="TIME", help="When it may be let go.")] = None
-    source: Annotated[str | None, _field("--source", metavar="NAME", help="Where it came from.")] = None
-    trust: Annotated[float | None, _field("--trust", help="How far the source is trusted, 0 to 1.")] = None
 
-    def given(self) -> dict[str, Any]:
-        """Only what was given, as keyword arguments of `remember` and `update`."""
-        own = {name: getattr(self, name) for name in self.__slots__ if name not in ("tags", "meta")}
-        fields = {**own, "tags": listed(self.tags), "metadata": pairs(self.meta)}
-        return {name: value for name, value in fields.items() if value is not None}
+class Changes(options_of((field for field in CHANGEABLE if field.name != "text"), "Fields of the memory")):  # type: ignore[misc]
+    """What changes besides the text; `given()` are keyword arguments of `update`."""
 
 
 def listed(given: Iterable[str] | None) -> list[str] | None:

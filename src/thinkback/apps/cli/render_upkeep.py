@@ -12,6 +12,7 @@ from thinkback.apps.cli.output import facts, moment, note, show, show_json, show
 from thinkback.apps.cli.render_search import MOST_MEMBERS, members_shown
 from thinkback.apps.words import counted, themes_told
 from thinkback.errors import NotFound
+from thinkback.fields import TIMES
 from thinkback.lifecycle.audit import AuditReport
 from thinkback.lifecycle.journal import Action
 from thinkback.lifecycle.receipt import Receipt
@@ -21,7 +22,7 @@ from thinkback.model import Record
 from thinkback.stores.base import JournalEntry
 
 MOST_SHOWN = 50
-_TIMES = ("expires_at", "archived_at", "valid_to", "until")  # what may change in a journal
+_TIMES = TIMES | {"until"}  # what may change in a journal
 _WIDEST = len("likely secrets ")
 
 

@@ -90,7 +90,7 @@ def recall(
     """Search, best first; every score can be explained."""
     with reading(common, models) as memory:
         chosen = formula.resolved(settings_of(common))
-        found = memory.recall(text_of(question), recipe=chosen, **formula.given(), **filters.where())
+        found = memory.recall(text_of(question), recipe=chosen, **formula.given(), **filters.given())
         reason = None if why_not is None else found.why_not(why_not)
         # Before the memory is closed: closing writes down what was recalled, and that may wait for another process.
         _show_found(memory, found, common, explain, reason)
@@ -102,7 +102,7 @@ def recall(
 def search_keywords(question: Question, filters: Filters, common: Common, limit: MostWords = 10) -> None:
     """The keyword leg alone, with its whole syntax: "a phrase", AND, OR, NOT, prefix*, content:, essence: and tags:."""
     with reading(common, Models(embedder="none")) as memory:
-        found = memory.search_keywords(text_of(question), limit=limit, **filters.where())
+        found = memory.search_keywords(text_of(question), limit=limit, **filters.given())
         _show_found(memory, found, common)
 
 

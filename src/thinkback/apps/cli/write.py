@@ -1,12 +1,11 @@
 """Commands that change memories: remember, update, forget, link, unlink."""
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from thinkback.apps.cli.flat import command
-from thinkback.apps.cli.options import Common, Embedder, Fields, Words, listed
+from thinkback.apps.cli.options import Changes, Common, Embedder, Fields, Words, listed
 from thinkback.apps.cli.output import moment, show, show_json, styled, warn
 from thinkback.apps.cli.session import in_file, reading, text_of, writing
 from thinkback.errors import InvalidInput, NotFound
@@ -23,19 +22,6 @@ ToId = Annotated[str, typer.Argument(help="The id of the memory it leads to.")]
 EdgeKind = Annotated[str, typer.Option(metavar="NAME", help="What the link means, in a word of your own.")]
 
 
-@dataclass(frozen=True, slots=True)
-class Birth:
-    """Fields a memory is born with and keeps."""
-
-    id: Annotated[str | None, typer.Option("--id", metavar="ID", help="An id of your own, if it is to have one.")] = (
-        None
-    )
-    created_at: Annotated[
-        str | None, typer.Option("--created-at", metavar="TIME", help="When it was said, if not now.")
-    ] = None
-    position: Annotated[int | None, typer.Option("--position", help="Its place in the thread, if not the last.")] = None
-
-
 @command(
     app,
     panel=PANEL,
@@ -45,14 +31,12 @@ class Birth:
 def remember(
     text: Annotated[str, typer.Argument(help="What to remember; - reads it from stdin.")],
     fields: Fields,
-    birth: Birth,
     embedder: Embedder,
     common: Common,
 ) -> None:
     """Store one memory."""
-    born = {name: getattr(birth, name) for name in birth.__slots__}
     with writing(common, embedder) as memory:
-        record = memory.remember(_text(text), **fields.given(), **born)
+        record = memory.remember(_text(text), **fields.given())
     _show_record(record, "remembered", common)
 
 
@@ -63,7 +47,7 @@ def remember(
 )
 def update(
     id: Id,
-    fields: Fields,
+    fields: Changes,
     embedder: Embedder,
     common: Common,
     text: Annotated[
@@ -158,7 +142,7 @@ def unlink(
 
 def _text(argument: str) -> str:
     """The text of a memory; what stdin brings is somebody's data, and not what was typed."""
-    from thinkback.input_checks import check_text
+    from thinkback.inputs import check_text
 
     text = text_of(argument)
     if argument == "-":

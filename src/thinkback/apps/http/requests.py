@@ -3,12 +3,13 @@
 Fields named in a route's path come from the path; the others from the query string of GET and DELETE, else from the JSON body.
 """
 
+from collections.abc import Callable, Iterable
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import BaseModel, ConfigDict, Field, create_model, field_validator
 
+from thinkback import fields
 from thinkback.apps.validation import TEXT_LIMIT, strict_json
-from thinkback.model import KINDS, PRIORITIES, TIERS
 
 MAX_BATCH = 1000
 MAX_HITS = 1000
@@ -44,23 +45,51 @@ class Nothing(Parameters):
     """No parameters."""
 
 
-class Where(Parameters):
-    """A filter."""
+_TYPES: dict[str, Any] = {
+    "text": Annotated[str, Field(max_length=TEXT_LIMIT)],
+    "fraction": Fraction,
+    "integer": Whole,
+    "time": Time,
+    "tags": Words,
+    "kinds": Words,
+    "tiers": Words,
+    "priorities": Words,
+    "names": Words,
+    "object": dict[str, Any],
+    "flag": bool,
+}  # all other types are short texts
 
-    tags: Words | None = Field(None, description="Only memories with all of these tags.")
-    kinds: Words | None = Field(None, description=f"Only of these kinds: {', '.join(KINDS)}.")
-    tiers: Words | None = Field(None, description=f"Only of these tiers: {', '.join(TIERS)}.")
-    priorities: Words | None = Field(None, description=f"Only of these priorities: {', '.join(PRIORITIES)}.")
-    threads: Words | None = Field(None, description="Only of these threads.")
-    sources: Words | None = Field(None, description="Only from these sources.")
-    metadata: dict[str, Any] | None = Field(None, description="Only with these values in the metadata.")
-    since: Time | None = Field(None, description="Only dated at or after this time.")
-    until: Time | None = Field(None, description="Only dated before this time.")
-    as_of: Time | None = Field(None, description="Only what was valid at this time.")
-    known_at: Time | None = Field(None, description="Only what the store knew at this time.")
-    min_trust: Fraction | None = Field(None, description="Only with at least this trust.")
-    everything: Everything = False
-    include_reflections: bool = Field(True, description="Include reflections.")
+
+def filters_model(filters: Iterable[fields.FilterField]) -> type[Parameters]:
+    """A model of these filters, all optional."""
+    return _model("Filters", filters, lambda field: field.default is None)
+
+
+def fields_model(rows: Iterable[fields.Field]) -> type[Parameters]:
+    """A model of fields to be stored, all optional; null stands for the default."""
+    return _model("Fields", rows, lambda field: True)
+
+
+def changes_model(rows: Iterable[fields.Field]) -> type[Parameters]:
+    """A model of fields to be changed, all optional; null empties a field that may be empty."""
+    return _model("Changes", rows, lambda field: field.clearable)
+
+
+def _model(name: str, rows: Iterable[Any], nullable: Callable[[Any], bool]) -> type[Parameters]:
+    made: dict[str, Any] = {}
+    for row in rows:
+        type = _TYPES.get(row.type, Word)
+        if nullable(row):
+            made[row.name] = (type | None, Field(None, description=row.help))
+        elif row.type == "flag":
+            made[row.name] = (type, Field(row.default, description=row.help))
+        else:  # no default that would show in the schema: what is left out is left alone
+            made[row.name] = (type, Field(default_factory=lambda: None, description=row.help))
+    return create_model(name, __base__=Parameters, **made)
+
+
+class Where(filters_model(fields.FILTERS)):  # type: ignore[misc]
+    """A filter."""
 
     @field_validator("metadata", mode="before")
     @classmethod
@@ -153,28 +182,10 @@ class Thread(Parameters):
     everything: Everything = True
 
 
-class Fields(Parameters):
+class Fields(fields_model(field for field in fields.REMEMBERED if field.name != "text")):  # type: ignore[misc]
     """A memory to store."""
 
     text: Text
-    id: Word | None = None
-    essence: Annotated[str, Field(max_length=TEXT_LIMIT)] | None = None
-    kind: Word | None = None
-    tier: Word | None = None
-    priority: Word | None = None
-    importance: Fraction | None = None
-    confidence: Fraction | None = None
-    tags: Words | None = None
-    metadata: dict[str, Any] | None = None
-    thread: Word | None = None
-    position: Whole | None = None
-    created_at: Time | None = None
-    valid_from: Time | None = None
-    valid_to: Time | None = None
-    expires_at: Time | None = None
-    cycle: Whole | None = None
-    source: Word | None = None
-    trust: Fraction | None = None
     vector: Numbers | None = Field(None, description="The embedding of the text, instead of the embedder's.")
 
 
@@ -184,28 +195,10 @@ class Batch(Parameters):
     memories: Annotated[list[Fields], Field(min_length=1, max_length=MAX_BATCH)]
 
 
-class Changes(Parameters):
+class Changes(changes_model(fields.CHANGEABLE)):  # type: ignore[misc]
     """The fields of a memory to change; null clears a field that may be empty."""
 
     id: Word
-    text: str = Field(default_factory=str, max_length=TEXT_LIMIT)
-    essence: Annotated[str, Field(max_length=TEXT_LIMIT)] | None = None
-    kind: Word = Field(default_factory=str)
-    tier: Word = Field(default_factory=str)
-    priority: Word = Field(default_factory=str)
-    importance: Fraction | None = None
-    confidence: Fraction = Field(default_factory=float)
-    tags: Words = Field(default_factory=list)
-    metadata: dict[str, Any] = Field(default_factory=dict)
-    thread: Word | None = None
-    position: Whole | None = None
-    valid_from: Time | None = None
-    valid_to: Time | None = None
-    expires_at: Time | None = None
-    archived_at: Time | None = None
-    cycle: Whole | None = None
-    source: Word | None = None
-    trust: Fraction = Field(default_factory=float)
 
 
 class Ids(Parameters):

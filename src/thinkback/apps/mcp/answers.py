@@ -15,11 +15,11 @@ from thinkback.apps.wire_upkeep import ForgottenShape, ReflectedShape
 from thinkback.apps.words import in_words, themes_told
 from thinkback.clock import iso
 from thinkback.errors import Action
+from thinkback.fields import VERSIONED
 from thinkback.lifecycle.forget import Forgotten
 from thinkback.lifecycle.reflect.model import Reflected
 from thinkback.model import Edge, Hit, Record
 from thinkback.search.trace import Recall
-from thinkback.stores.base import VERSIONED
 
 T = TypeVar("T")
 TITLE_LENGTH = 80

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from thinkback.apps.mcp.envelope import Quoted, provenance, quote
 from thinkback.apps.words import in_words
+from thinkback.fields import Kind
 from thinkback.memory import Memory
 from thinkback.model import Record
 from thinkback.search.selection import tokens
@@ -13,7 +14,7 @@ OPENING = (
     "remember what will matter later."
 )
 MIN_TOKENS, DEFAULT_TOKENS, MAX_TOKENS = 100, 1000, 100_000
-STANDING_KINDS = ("preference", "procedure")
+STANDING_KINDS: tuple[Kind, ...] = ("preference", "procedure")
 MAX_LISTED = 200
 
 

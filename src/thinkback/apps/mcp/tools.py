@@ -4,18 +4,18 @@ A function's docstring is the description that language models read; its annotat
 """
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, get_args, get_type_hints
+from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, create_model
 
+from thinkback import fields
 from thinkback.apps.mcp import answers
 from thinkback.apps.mcp.answers import Answer
 from thinkback.apps.validation import TEXT_LIMIT
 from thinkback.errors import InvalidInput
 from thinkback.memory import Memory
-from thinkback.model import KINDS
 from thinkback.search.recipes.named import named
 
 Scope = Literal["read", "write", "delete"]
@@ -27,25 +27,47 @@ class Arguments(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
 
-class SearchWithFilter(Arguments):
-    """A search and its filter."""
+# A model chooses better among few arguments, so the tools take only these fields and filters.
+_FILTERS = ("tags", "kinds", "threads", "since", "until", "as_of", "known_at", "everything")
+_REMEMBERED = ("tags", "kind", "thread", "importance", "valid_from", "valid_to", "metadata")
+
+_TYPES: dict[str, Any] = {
+    "tags": list[str],
+    "kinds": list[str],
+    "names": list[str],
+    "object": dict[str, Any],
+    "fraction": Annotated[float, Field(ge=0, le=1)],
+    "flag": bool,
+}  # all other types are strings
+
+
+def _with(
+    base: type[Arguments], rows: Iterable[fields.Field | fields.FilterField], names: Sequence[str]
+) -> type[Arguments]:
+    """The model with those of these fields or filters that are named, and the defaults of the table."""
+    made: dict[str, Any] = {}
+    for row in sorted((row for row in rows if row.name in names), key=lambda row: names.index(row.name)):
+        type, default = _TYPES.get(row.type, str), row.default
+        if get_origin(type) is list:
+            default = []
+        help = f"{row.help[:-1]}, ISO 8601." if row.type == "time" else row.help
+        made[row.name] = (type | None if default is None else type, Field(default, description=help))
+    return create_model("With", __base__=base, **made)
+
+
+class Search(Arguments):
+    """A search."""
 
     query: str = Field(description="What to look for, in plain words.", max_length=10_000)
     limit: int = Field(8, ge=1, le=50, description="Maximum number of memories to return.")
-    tags: list[str] = Field([], description="Only memories with all of these tags.")
-    kinds: list[str] = Field([], description=f"Only memories of these kinds: {', '.join(KINDS)}.")
-    threads: list[str] = Field([], description="Only memories of these threads (conversations).")
-    since: str | None = Field(None, description="Only memories dated at or after this ISO 8601 time.")
-    until: str | None = Field(None, description="Only memories dated before this ISO 8601 time.")
-    as_of: str | None = Field(None, description="Only what was valid at this ISO 8601 time, instead of now.")
-    known_at: str | None = Field(
-        None, description="Only what was stored at this ISO 8601 time, before later corrections."
-    )
-    everything: bool = Field(False, description="Include memories that are no longer valid, expired or archived.")
+
+
+class SearchWithFilter(_with(Search, fields.FILTERS, _FILTERS)):  # type: ignore[misc]
+    """A search and its filter."""
 
     def where(self) -> dict[str, Any]:
         """The filter as keyword arguments for the engine."""
-        given = self.model_dump(include=set(SearchWithFilter.model_fields) - {"query", "limit"})
+        given = self.model_dump(include=set(_FILTERS))
         return {name: value for name, value in given.items() if value}
 
 
@@ -59,23 +81,18 @@ class RecallArguments(SearchWithFilter):
     explain: bool = Field(False, description="Explain for every memory what each leg and signal added to its score.")
 
 
-class RememberArguments(Arguments):
-    """Arguments of `remember`."""
+class Statement(Arguments):
+    """A text to remember and its source."""
 
     text: str = Field(
         description="What to remember: one self-contained statement, with names and dates written out.",
         max_length=TEXT_LIMIT,
     )
-    tags: list[str] = Field([], description="A few lower-case words to group it by.")
-    kind: str = Field("observation", description=f"One of {', '.join(KINDS)}.")
-    thread: str | None = Field(
-        None, description="The conversation it belongs to; memories of a thread are linked in order."
-    )
-    importance: float | None = Field(None, ge=0, le=1, description="0 (trivial) to 1 (vital).")
-    source: str | None = Field(None, description="Where it comes from (default: the client's name).")
-    valid_from: str | None = Field(None, description="When it happened or became true, ISO 8601 (default: now).")
-    valid_to: str | None = Field(None, description="When it stops being true, ISO 8601.")
-    metadata: dict[str, Any] = Field({}, description="Anything else, as a JSON object.")
+    source: str | None = Field(None, description="Where it comes from; the client's name by default.")
+
+
+class RememberArguments(_with(Statement, fields.FIELDS, _REMEMBERED)):  # type: ignore[misc]
+    """Arguments of `remember`."""
 
 
 class UpdateArguments(Arguments):
@@ -143,8 +160,8 @@ def recall(memory: Memory, asked: RecallArguments, client: str) -> Answer[answer
 
 def remember(memory: Memory, asked: RememberArguments, client: str) -> Answer[answers.RememberedAnswer]:
     """Store one memory for later sessions. Write one self-contained fact per call, and leave secrets out."""
-    fields = {name: value for name, value in asked.model_dump(exclude={"text"}).items() if value not in (None, [], {})}
-    return answers.remembered(memory.remember(asked.text, **{"source": client, **fields}))
+    given = {name: value for name, value in asked.model_dump(exclude={"text"}).items() if value not in (None, [], {})}
+    return answers.remembered(memory.remember(asked.text, **{"source": client, **given}))
 
 
 def update(memory: Memory, asked: UpdateArguments, client: str) -> Answer[answers.UpdatedAnswer]:

@@ -11,7 +11,8 @@ import apsw
 import numpy as np
 from numpy.typing import NDArray
 
-from thinkback.model import KINDS, PRIORITIES, TIERS, Filter
+from thinkback.fields import KINDS, PRIORITIES, TIERS
+from thinkback.model import Filter
 from thinkback.stores.sqlite.filters import clause
 
 Mask = NDArray[np.bool_]

@@ -9,7 +9,8 @@ from typing import Any
 import apsw
 import numpy as np
 
-from thinkback.model import KINDS, PRIORITIES, REFLECTION, TIERS
+from thinkback.fields import KINDS, PRIORITIES, TIERS
+from thinkback.model import REFLECTION
 from thinkback.stores.base import Problem
 from thinkback.stores.sqlite import counters, fulltext, rows, schema, scrub
 from thinkback.stores.sqlite.generations import STORED, Generation, generation

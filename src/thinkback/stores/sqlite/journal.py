@@ -7,8 +7,9 @@ from typing import Any
 import apsw
 
 from thinkback.errors import InvalidInput
-from thinkback.input_checks import canonical_json, check_integer, check_text
-from thinkback.stores.base import STANDING, JournalEntry, Judgement
+from thinkback.fields import STANDING
+from thinkback.inputs import canonical_json, check_integer, check_text
+from thinkback.stores.base import JournalEntry, Judgement
 from thinkback.stores.sqlite.rows import NO_LIMIT, listed
 from thinkback.stores.sqlite.writes import require
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import apsw
 
 from thinkback.errors import InvalidInput
-from thinkback.input_checks import check_interval, check_name
+from thinkback.inputs import check_interval, check_name
 from thinkback.model import SEQUENCE, Filter, StoredEdge
 from thinkback.stores.sqlite import counters
 from thinkback.stores.sqlite.filters import Clause, clause

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import apsw
 
 from thinkback.errors import unknown_memory
-from thinkback.input_checks import check_integer
+from thinkback.inputs import check_integer
 from thinkback.model import Filter, Scored, StoredRecord
 from thinkback.stores.sqlite.filters import Clause, clause
 from thinkback.stores.sqlite.rows import NO_LIMIT, listed, select

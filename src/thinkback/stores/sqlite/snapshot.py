@@ -9,7 +9,7 @@ import apsw
 import numpy as np
 
 from thinkback.errors import InvalidInput
-from thinkback.input_checks import validate
+from thinkback.inputs import validate
 from thinkback.model import Draft, StoredRecord, Vector
 from thinkback.stores.base import Snapshot
 from thinkback.stores.sqlite import counters, fulltext, generations, journal, links

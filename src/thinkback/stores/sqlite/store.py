@@ -11,7 +11,7 @@ from typing import Any
 import apsw
 
 from thinkback.ids import Entropy, IdSource
-from thinkback.input_checks import validate
+from thinkback.inputs import validate
 from thinkback.model import SEQUENCE, Draft, Filter, KeywordQuery, StoredEdge, StoredRecord, Vector
 from thinkback.stores.base import (
     PENDING_SCRUB,

@@ -7,9 +7,10 @@ from typing import Any
 import apsw
 
 from thinkback.errors import Action, InvalidInput, NotFound, Remedy, unknown_memory
-from thinkback.input_checks import check_interval, validate_changes
+from thinkback.fields import STANDING, VERSIONED
+from thinkback.inputs import check_interval, validate_changes
 from thinkback.model import Draft, StoredRecord, Vector
-from thinkback.stores.base import STANDING, VERSIONED, EmbeddingSpace
+from thinkback.stores.base import EmbeddingSpace
 from thinkback.stores.sqlite import counters, fulltext, generations, rows
 
 
