@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 
 import thinkback
-from thinkback.lifecycle.reflect import approximate as index
+from thinkback.lifecycle.reflect import hnsw
 from thinkback.lifecycle.reflect.nearest import Neighbourhood
 from thinkback.model import Draft, Vector
 from thinkback.models.embedders.base import unit
@@ -36,7 +36,7 @@ def main() -> None:
         matrix, texts = np.load(asked.vectors), asked.texts.read_text().splitlines()
     print(f"{len(matrix):,} vectors of {matrix.shape[1]}")
     pairs, indexed = Neighbourhood(matrix, 0.7), Neighbourhood(matrix, 0.7)
-    timed("all pairs", lambda: pairs.meet_each_other(np.arange(len(matrix))))
+    timed("all pairs", lambda: pairs.compare_all(np.arange(len(matrix))))
     timed("index", lambda: through_index(indexed))
     print(f"nearest neighbours that are the true ones: {np.mean(pairs.nearest == indexed.nearest):.4f}")
     print(f"cosine lost by the others, on average over all: {np.mean(pairs.cosine - indexed.cosine):.6f}")
@@ -63,8 +63,8 @@ def word(number: int) -> str:
 
 
 def through_index(near: Neighbourhood) -> None:
-    for rows, others in index.proposals(near.matrix, np.arange(len(near.matrix)), lambda done, total: None):
-        near.introduce(rows, others)
+    for rows, others in hnsw.candidates(near.matrix, np.arange(len(near.matrix)), lambda done, total: None):
+        near.compare_pairs(rows, others)
 
 
 def whole(matrix: Vector, texts: list[str]) -> None:

@@ -20,8 +20,7 @@ from thinkback.errors import (
 )
 from thinkback.fields import STANDING, VERSIONED
 from thinkback.inputs import Changes, Fields, Where, changes_of, draft, filter_of, ids_given, text_and_fields
-from thinkback.lifecycle.access_log import Recalls
-from thinkback.lifecycle.archive import archive, restore
+from thinkback.lifecycle.access_log import AccessLog
 from thinkback.lifecycle.audit import AuditReport, audit
 from thinkback.lifecycle.corroboration import contest
 from thinkback.lifecycle.embed import Embedding
@@ -31,12 +30,10 @@ from thinkback.lifecycle.redact import Redacted, redact
 from thinkback.lifecycle.reflect.model import PUBLISHED, Consolidation, Reflected
 from thinkback.lifecycle.reflect.rebuild import renew
 from thinkback.lifecycle.reflect.run import reflect
-from thinkback.lifecycle.reflect.search_themes import reflections_only
-from thinkback.lifecycle.remember import remember
 from thinkback.lifecycle.tidy import Tidied, tidy
 from thinkback.lifecycle.transfer import ImportReport, Line, export, import_values
 from thinkback.lifecycle.undo import Undone, undo
-from thinkback.lifecycle.update import say, stand
+from thinkback.lifecycle.write import archive, change_standing, new_version, remember, restore
 from thinkback.model import REFLECTION, Edge, Filter, Record, StoredEdge, StoredRecord, Vector
 from thinkback.models.chat import Chat
 from thinkback.models.embedders.base import validate_vectors
@@ -48,6 +45,7 @@ from thinkback.search.query.parse import parse
 from thinkback.search.query.tags import Vocabulary
 from thinkback.search.ranking import Gathered
 from thinkback.search.recipes.model import Recipe
+from thinkback.search.recipes.named import reflections_only
 from thinkback.search.recipes.toml import resolve
 from thinkback.search.signals.reflection import Reflection
 from thinkback.search.trace import Recall
@@ -91,7 +89,7 @@ class Memory:
         self._reranker = reranker
         self.chat = chat
         self._pool: Executor = Threads(max_workers=4, thread_name_prefix="thinkback")
-        self._recalls = Recalls(store, clock)
+        self._recalls = AccessLog(store, clock)
         self._vocabulary: tuple[Mapping[str, int], Vocabulary] | None = None
 
     def __enter__(self) -> Self:
@@ -146,12 +144,12 @@ class Memory:
         with self.store.transaction():
             record = self._stored(id)
             if standing:
-                stand(self.store, record, standing, self.clock())
+                change_standing(self.store, record, standing, self.clock())
             if space is not None and self.store.embedding_space() not in (None, space):
                 vector = space = None
                 self._warn(Notice("embedded_anew_meanwhile", f"{WITHOUT_VECTORS}: the store's model changed meanwhile"))
             if versioned:
-                say(self.store, record, versioned, self.clock(), vector, space)
+                new_version(self.store, record, versioned, self.clock(), vector, space)
         return self.get(id)
 
     def forget(self, *ids: str, scrub: bool = False) -> Forgotten:

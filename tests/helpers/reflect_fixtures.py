@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from thinkback.lifecycle.reflect import approximate as index
+from thinkback.lifecycle.reflect import hnsw
 from thinkback.lifecycle.reflect import link_nearest as linking
 from thinkback.lifecycle.reflect.model import Consolidation
 from thinkback.lifecycle.reflect.observations import SEEN
@@ -61,7 +61,7 @@ def say(word: str) -> None:
 
 
 if __name__ == "__main__":
-    linking.STEP = linking.BLOCK_ROWS = index.BATCH = 64  # many small steps, so that there is much to interrupt
+    linking.STEP = linking.BLOCK_ROWS = hnsw.BATCH = 64  # many small steps, so that there is much to interrupt
     if "indexed" in sys.argv:
         linking.INDEX_FROM = 1
     with SqliteStore(sys.argv[1]) as opened:

@@ -1,4 +1,4 @@
-"""Recalls are counted beside the search and written by a thread of their own; what cannot be written waits."""
+"""AccessLog are counted beside the search and written by a thread of their own; what cannot be written waits."""
 
 import threading
 from collections.abc import Iterator
@@ -12,7 +12,7 @@ from lifecycle_fixtures import living, stored
 from thinkback.clock import DAY, HOUR, SECOND
 from thinkback.errors import StoreBusy, StoreError, ThinkbackWarning
 from thinkback.lifecycle import access_log
-from thinkback.lifecycle.access_log import LONGEST_WAIT, MOST_WAITING, Batch
+from thinkback.lifecycle.access_log import MAX_AGE, MAX_PENDING, Batch
 from thinkback.lifecycle.tiers import Access
 from thinkback.memory import Memory
 
@@ -51,7 +51,7 @@ def test_a_slide_is_written_at_once_and_never_by_the_thread_that_searches(
 def test_what_slides_by_seconds_waits_like_all_others(monkeypatch: pytest.MonkeyPatch) -> None:
     with living() as (memory, clock):
         memory.remember("call the plumber tomorrow", tier="working")
-        clock.advance(LONGEST_WAIT - 1)
+        clock.advance(MAX_AGE - 1)
         with watched(memory, monkeypatch) as threads:
             memory.recall("plumber")
         assert threads == []
@@ -62,7 +62,7 @@ def test_a_recall_that_waited_long_is_written_when_the_next_one_comes(monkeypatc
         id = memory.remember("Oscar is a grey cat").id
         with watched(memory, monkeypatch) as threads:
             memory.recall("Oscar")
-            clock.advance(LONGEST_WAIT - SECOND)
+            clock.advance(MAX_AGE - SECOND)
             memory.recall("Oscar")
             assert threads == []
             clock.advance(SECOND)
@@ -75,10 +75,10 @@ def test_many_recalls_are_written_together(monkeypatch: pytest.MonkeyPatch) -> N
     with living() as (memory, _):
         id = memory.remember("Oscar is a grey cat").id
         with watched(memory, monkeypatch) as threads:
-            for _ in range(MOST_WAITING):
+            for _ in range(MAX_PENDING):
                 memory.recall("Oscar", recipe="keyword")
         assert len(threads) == 1
-        assert memory.get(id).access_count == MOST_WAITING
+        assert memory.get(id).access_count == MAX_PENDING
 
 
 def test_recalls_that_cannot_be_written_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -154,7 +154,7 @@ def test_a_search_during_which_the_memory_is_closed_answers_or_says_so(
 
 
 def test_only_so_many_are_kept_and_the_latest_of_them(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(access_log, "MOST_KEPT", 3)
+    monkeypatch.setattr(access_log, "MAX_KEPT", 3)
     failed, filling = Batch(), Batch()
     for moment, id in enumerate("abcd", 1):
         failed.add(id, Access(2, moment), moment, None)

@@ -7,7 +7,7 @@ from lifecycle_fixtures import living, stored
 
 from thinkback.clock import DAY, HOUR, from_us
 from thinkback.errors import InvalidInput, NotFound
-from thinkback.lifecycle.corroboration import MOST_AT_ONCE
+from thinkback.lifecycle.corroboration import BULK
 from thinkback.lifecycle.repetition import NEAR, Saying, repetitions
 from thinkback.model import Vector
 
@@ -171,7 +171,7 @@ def test_without_an_embedder_it_works_the_same() -> None:
 def test_bulk_is_left_to_tidy() -> None:
     with living(embedder=None) as (memory, _):
         old = memory.remember("Oscar is a grey cat")
-        many = ["Oscar is a grey cat", *(f"note number {n}" for n in range(MOST_AT_ONCE))]
+        many = ["Oscar is a grey cat", *(f"note number {n}" for n in range(BULK))]
         memory.remember_many(many)
         assert memory.get(old.id).confidence == 0.40
         actions = memory.tidy(dry_run=False).actions

@@ -9,7 +9,7 @@ from thinkback.clock import DAY, HOUR, from_us
 from thinkback.errors import InvalidInput
 from thinkback.fields import TIERS
 from thinkback.interop.jsonl import export_lines, import_lines
-from thinkback.lifecycle.tiers import risen, slid
+from thinkback.lifecycle.tiers import extended_expiry, risen
 from thinkback.model import StoredRecord
 
 
@@ -90,7 +90,7 @@ def test_whatever_was_recalled_in_time_is_there_for_every_look_that_follows() ->
 
 def test_the_moment_of_the_recall_counts_not_that_of_its_writing() -> None:
     record = StoredRecord(id="a", text="a", tier="working", slides=True, expires_at=72 * HOUR)
-    assert slid(record, 71 * HOUR) == 71 * HOUR + 72 * HOUR
+    assert extended_expiry(record, 71 * HOUR) == 71 * HOUR + 72 * HOUR
     with living() as (memory, clock):
         id = memory.remember("call the plumber tomorrow", tier="working").id
         begun = clock()
@@ -183,8 +183,8 @@ def test_a_recall_does_not_slide_what_the_caller_set_even_where_it_is_what_the_t
 
 def test_what_has_expired_does_not_come_back_by_itself() -> None:
     record = StoredRecord(id="a", text="a", tier="working", slides=True, expires_at=72 * HOUR)
-    assert slid(record, 72 * HOUR) is None
-    assert slid(record, 72 * HOUR - 1) == 2 * 72 * HOUR - 1
+    assert extended_expiry(record, 72 * HOUR) is None
+    assert extended_expiry(record, 72 * HOUR - 1) == 2 * 72 * HOUR - 1
 
 
 def test_a_new_tier_brings_its_time_to_live_from_that_moment() -> None:

@@ -1,7 +1,7 @@
-"""Recalls on their way into the store: a search only counts them here, a thread of its own writes them.
+"""Access counts on their way to the store: a search only adds to this log, a background thread writes it.
 
-They are written soon when one of them slides an expiry, when many wait or some have waited long, and with the next write. What
-could not be written waits for the next time.
+The log is written soon after a recall that extends an expiry, when it grows long or old, and together with the next write. If a
+write fails, its entries stay in the log for the next attempt.
 """
 
 from collections.abc import Iterable
@@ -9,14 +9,16 @@ from concurrent.futures import Future, ThreadPoolExecutor, wait
 from threading import Lock
 
 from thinkback.clock import SECOND, Clock
-from thinkback.lifecycle.tiers import Access, slid, touch
+from thinkback.lifecycle.tiers import Access, extended_expiry, touch
 from thinkback.model import StoredRecord
 from thinkback.stores.base import Store
 
-MOST_WAITING = 256  # recalls, before they are written
-LONGEST_WAIT = 10 * SECOND  # of a recall, when the next one comes; nor is a slide of less worth a write of its own
-MOST_KEPT = 10_000  # memories, while the store cannot be written
-_PATIENCE_S = 1.0
+MAX_PENDING = 256  # recalls before the log is written
+MAX_AGE = (
+    10 * SECOND
+)  # of the oldest recall before the log is written; an expiry extended by less does not force a write
+MAX_KEPT = 10_000  # memories kept while the store cannot be written
+_WAIT_S = 1.0
 
 
 class Batch:
@@ -25,11 +27,11 @@ class Batch:
     def __init__(self) -> None:
         self.accesses: dict[str, Access] = {}
         self.total = 0
-        self.since: int | None = None  # the moment of the oldest
-        self.due: int | None = None  # the first expiry that one of them slides
+        self.since: int | None = None  # time of the oldest recall
+        self.due: int | None = None  # the earliest expiry that one of them extends
 
     def add(self, id: str, access: Access, since: int, due: int | None) -> None:
-        """Takes in the recalls of one memory."""
+        """Add recalls of one memory."""
         known = self.accesses.get(id, Access(0, access.last))
         self.accesses[id] = Access(known.count + access.count, max(known.last, access.last))
         self.total += access.count
@@ -37,28 +39,28 @@ class Batch:
         if due is not None:
             self.due = due if self.due is None else min(self.due, due)
 
-    def take_back(self, other: "Batch") -> None:
-        """Takes in a batch that could not be written, the latest of it if it is too much."""
-        room = max(0, MOST_KEPT - len(self.accesses))
-        latest = sorted(other.accesses.items(), key=lambda item: item[1].last, reverse=True)
+    def take_back(self, failed: "Batch") -> None:
+        """Add a batch that could not be written; if it is too large, only its latest recalls."""
+        room = max(0, MAX_KEPT - len(self.accesses))
+        latest = sorted(failed.accesses.items(), key=lambda item: item[1].last, reverse=True)
         for id, access in latest[:room]:
-            self.add(id, access, access.last if other.since is None else other.since, other.due)
+            self.add(id, access, access.last if failed.since is None else failed.since, failed.due)
 
 
-class Recalls:
+class AccessLog:
     """The recalls of one open memory that are not in its store yet."""
 
     def __init__(self, store: Store, clock: Clock) -> None:
         self._store = store
         self._clock = clock
         self._lock = Lock()
-        self._batches = [Batch()]  # the last one is being filled, those before it are being written
-        self._writer = ThreadPoolExecutor(max_workers=1, thread_name_prefix="thinkback-recalls")
+        self._batches = [Batch()]  # the last one is being filled, the others are being written
+        self._writer = ThreadPoolExecutor(max_workers=1, thread_name_prefix="thinkback-access-log")
         self._queued: Future[None] | None = None
         self._closed = False
 
     def count(self, records: Iterable[StoredRecord]) -> None:
-        """Counts these memories as recalled now; a search that outlives the memory it was asked of does not count."""
+        """Count these memories as recalled now; does nothing after `close`."""
         now = self._clock()
         gained = 0
         with self._lock:
@@ -66,34 +68,34 @@ class Recalls:
                 return
             batch = self._batches[-1]
             for record in records:
-                end, due = slid(record, now), record.expires_at
+                end, due = extended_expiry(record, now), record.expires_at
                 if end is None or due is None:
                     batch.add(record.id, Access(1, now), now, None)
                 else:
                     batch.add(record.id, Access(1, now), now, due)
                     gained = max(gained, end - due)
             waited = 0 if batch.since is None else now - batch.since
-            urgent = batch.total >= MOST_WAITING or max(waited, gained) >= LONGEST_WAIT
+            urgent = batch.total >= MAX_PENDING or max(waited, gained) >= MAX_AGE
         if urgent:
             self._write_soon()
 
     def settle(self, now: int) -> None:
-        """Has what would seem expired by now, though it was recalled in time, written before anyone looks.
+        """Before a read: write pending recalls of memories that would otherwise look expired by now.
 
-        Only a writing that fell behind makes anyone wait, and not for long.
+        Waits at most a second, and only when the background write is late.
         """
         with self._lock:
             late = any(batch.due is not None and batch.due <= now for batch in self._batches)
         if late and (writing := self._write_soon()) is not None:
-            wait([writing], _PATIENCE_S)
+            wait([writing], _WAIT_S)
 
     def flush(self) -> None:
-        """Writes what waits, and waits for what is being written."""
+        """Write the log, after any write in progress."""
         if not any(batch.accesses for batch in self._batches):
             return
         batch, written = Batch(), False
         try:
-            # Taken inside the transaction, so that whoever comes second finds the first one's recalls in the store.
+            # The batch is taken inside the transaction: a second caller finds the first one's recalls in the store.
             with self._store.transaction():
                 batch = self._take()
                 touch(self._store, batch.accesses, self._clock())
@@ -102,7 +104,7 @@ class Recalls:
             self._finish(batch, written)
 
     def close(self) -> None:
-        """Writes the last ones; there is no next time."""
+        """Write the log a last time; what cannot be written now is lost."""
         with self._lock:
             self._closed = True
         self._writer.shutdown(wait=True)
@@ -113,9 +115,9 @@ class Recalls:
 
     def _write_soon(self) -> Future[None] | None:
         with self._lock:
-            if self._closed:  # and so about to write them
+            if self._closed:  # `close` writes the log itself
                 return None
-            # One that has not begun yet will write these too.
+            # A write that has not started yet will include these recalls too.
             if self._queued is None or self._queued.running() or self._queued.done():
                 self._queued = self._writer.submit(self.flush)
             return self._queued

@@ -1,9 +1,9 @@
 """Confidence: how sure the store is of a memory, from 0 to 1.
 
-It starts at .40 (imports .25, a caller may claim at most .70), grows by c + .1 · (1 − c) when a memory is corroborated, at most
-once in 24 hours, and after one week of grace falls by .05 with every whole week since it was claimed, written or last heard
-again, down to .05. It is always counted from the claim: it comes to the same however often and in whatever order it is brought
-up to date, and what was said by somebody who is forgotten was never heard.
+It starts at .40 (imports .25; a caller may claim at most .70). A corroboration raises it to c + .1 · (1 − c), at most once in 24
+hours. After one week of grace it falls by .05 with every whole week since the last claim, write or corroboration, down to .05.
+It is always computed from the claim, so the result does not depend on how often or in which order it is updated, and forgetting
+a corroborating memory removes its effect completely.
 """
 
 from collections.abc import Iterable, Sequence
@@ -25,7 +25,7 @@ def grown(confidence: float) -> float:
 
 
 def counted(moments: Iterable[int]) -> list[int]:
-    """The corroborations that count: the first, and each that comes at least 24 hours after the one counted before it."""
+    """The corroborations that count: the first, and each at least 24 hours after the last one that counted."""
     taken: list[int] = []
     for moment in sorted(moments):
         if not taken or moment - taken[-1] >= GROWS_EVERY:
@@ -34,21 +34,21 @@ def counted(moments: Iterable[int]) -> list[int]:
 
 
 def weeks_lost(since: int, now: int) -> int:
-    """Whole weeks that have passed after the week of grace."""
+    """Whole weeks after the week of grace."""
     return max(0, now - since - GRACE) // WEEK
 
 
 def decayed(confidence: float, since: int, now: int) -> float:
-    """The confidence after so long a silence."""
+    """The confidence after decay from `since` to `now`."""
     if confidence <= FLOOR:
         return confidence
     return max(FLOOR, confidence - LOSS_A_WEEK * weeks_lost(since, now))
 
 
 def current(claim: float, claimed_at: int, written_at: int, heard: Sequence[int], now: int) -> float:
-    """The confidence now of what was claimed then and heard again at these moments; those before the claim are in it already.
+    """The confidence now, given the claim and the times of corroborations; those before the claim are part of it.
 
-    A new text breaks the silence as well, but confirms nothing.
+    A new text restarts the decay but confirms nothing.
     """
     growing = set(counted(moment for moment in heard if moment <= now))
     left, since = claim, claimed_at

@@ -1,16 +1,18 @@
-"""The journal: what was done to memories on its own account, and how to undo it."""
+"""The journal: changes that the engine made to memories, grouped in batches that can be undone."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
+from thinkback.clock import from_us
 from thinkback.ids import IdSource
+from thinkback.inputs import TIMES
 from thinkback.stores.base import JournalEntry, Store
 
 
 @dataclass(frozen=True, slots=True)
 class Action:
-    """One thing done, or in a dry run to be done: fields of standing before and after, and why."""
+    """One change, done or planned: the fields before and after, and why."""
 
     action: str
     id: str
@@ -18,19 +20,27 @@ class Action:
     after: Mapping[str, Any]
     why: str = ""
 
+    def with_datetimes(self) -> "Action":
+        """The same for a caller, who gets times as datetimes."""
+        return replace(self, before=_with_datetimes(self.before), after=_with_datetimes(self.after))
+
+
+def _with_datetimes(changes: Mapping[str, Any]) -> dict[str, Any]:
+    return {n: from_us(value) if n in TIMES and isinstance(value, int) else value for n, value in changes.items()}
+
 
 def new_batch(verb: str, now: int) -> str:
-    """A name for what is done, and undone, together."""
+    """A name for changes that are undone together."""
     return f"{verb}-{IdSource().take(1, now)[0]}"
 
 
 def log(store: Store, actions: Iterable[Action], now: int, batch: str) -> None:
-    """Writes actions down."""
+    """Write actions to the journal."""
     store.log([JournalEntry(0, a.action, a.id, a.before, a.after, now, batch) for a in actions])
 
 
 def amend(store: Store, actions: Sequence[Action], now: int, batch: str) -> None:
-    """Does and logs changes of standing; inside the transaction that read what they rest on."""
+    """Apply and log changes; inside the transaction that read what they are based on."""
     changes: dict[str, dict[str, Any]] = {}
     for action in actions:
         changes.setdefault(action.id, {}).update(action.after)

@@ -10,7 +10,7 @@ import reflect_fixtures
 from reflect_fixtures import NOW, fill, snapshot
 
 from thinkback.errors import Action, Remedy
-from thinkback.lifecycle.reflect import approximate, link_nearest
+from thinkback.lifecycle.reflect import hnsw, link_nearest
 from thinkback.lifecycle.reflect.nearest import Neighbourhood, Rows
 from thinkback.lifecycle.reflect.run import reflect
 from thinkback.model import Vector
@@ -34,15 +34,15 @@ def cloud(count: int, size: int = 96) -> Vector:
 def linked(matrix: Vector, rows: Rows | None = None) -> Neighbourhood:
     near = Neighbourhood(matrix, 0.0)
     asked = np.arange(len(matrix)) if rows is None else rows
-    for pairs in approximate.proposals(matrix, asked, lambda done, total: None):
-        near.introduce(*pairs)
+    for pairs in hnsw.candidates(matrix, asked, lambda done, total: None):
+        near.compare_pairs(*pairs)
     return near
 
 
 def test_nearly_all_neighbours_are_the_true_ones() -> None:
     matrix = cloud(5000)
     true = Neighbourhood(matrix, 0.0)
-    true.meet_each_other(np.arange(5000))
+    true.compare_all(np.arange(5000))
     found = linked(matrix)
     assert np.mean(found.nearest == true.nearest) > 0.95
     same = found.nearest == true.nearest
@@ -53,9 +53,7 @@ def test_nearly_all_neighbours_are_the_true_ones() -> None:
 def test_only_what_is_asked_for_is_proposed_but_both_sides_learn_of_it() -> None:
     matrix = cloud(500)
     asked = np.array([7, 400])
-    pairs = [
-        pair for part in approximate.proposals(matrix, asked, lambda d, t: None) for pair in zip(*part, strict=True)
-    ]
+    pairs = [pair for part in hnsw.candidates(matrix, asked, lambda d, t: None) for pair in zip(*part, strict=True)]
     assert {row for row, _ in pairs} == {7, 400}
     found = linked(matrix, asked)
     assert found.nearest[found.nearest[7]] in (7, 400)
@@ -86,7 +84,7 @@ def test_themes_in_a_row_and_equal_vectors_do_not_become_islands(copies: int) ->
     matrix = np.repeat((rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float32), copies, axis=0)
     found = linked(matrix)
     true = Neighbourhood(matrix, 0.0)
-    true.meet_each_other(np.arange(len(matrix)))
+    true.compare_all(np.arange(len(matrix)))
     assert len(matrix) == 6000
     assert np.mean(found.cosine == true.cosine) > 0.99
     assert np.min(found.cosine) > 0.7  # nobody was left without a neighbour of their own theme
@@ -94,7 +92,7 @@ def test_themes_in_a_row_and_equal_vectors_do_not_become_islands(copies: int) ->
 
 def test_progress_runs_to_its_end() -> None:
     told: list[tuple[int, int]] = []
-    list(approximate.proposals(cloud(300), np.arange(100), lambda done, total: told.append((done, total))))
+    list(hnsw.candidates(cloud(300), np.arange(100), lambda done, total: told.append((done, total))))
     assert told == [(300, 400), (400, 400)]
 
 
@@ -111,7 +109,7 @@ def test_reflections_are_those_of_all_pairs(
             fill(filled)
         reflect(pairs, NOW * 2)
         monkeypatch.setattr(link_nearest, "INDEX_FROM", 600)
-        monkeypatch.setattr(Neighbourhood, "meet", None)  # nobody compares all pairs
+        monkeypatch.setattr(Neighbourhood, "compare", None)  # nobody compares all pairs
         assert reflect(store, NOW * 2).warnings == ()
         assert snapshot(store) == snapshot(pairs)
         assert reflect(store, NOW * 2).created == ()
@@ -122,7 +120,7 @@ def test_a_few_new_ones_are_compared_exactly(store: SqliteStore, monkeypatch: py
         monkeypatch.setattr(link_nearest, "INDEX_FROM", 500)
         fill(store, 500)
         reflect(store, NOW * 2)
-        monkeypatch.setattr(approximate, "proposals", None)
+        monkeypatch.setattr(hnsw, "candidates", None)
         fill(store, 100, 500)
         assert reflect(store, NOW * 2).linked > 0
 
@@ -133,7 +131,7 @@ def test_without_the_extra_all_pairs_are_compared_and_the_install_line_is_told(
     with store:
         fill(store, 100)
         monkeypatch.setattr(link_nearest, "INDEX_FROM", 100)
-        monkeypatch.setattr(approximate, "available", lambda: False)
+        monkeypatch.setattr(hnsw, "available", lambda: False)
         made = reflect(store, NOW * 2)
         assert made.linked > 0
         (warning,) = made.warnings

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from thinkback.lifecycle.reflect.label_propagation import propagate
+from thinkback.lifecycle.reflect.cluster import propagate
 
 
 def undirected(*links: tuple[str, str, float]) -> dict[str, dict[str, float]]:

@@ -6,8 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from thinkback.lifecycle.reflect import nearest
+from thinkback.lifecycle.reflect.cluster import link_all
 from thinkback.lifecycle.reflect.nearest import Neighbourhood, cosines
-from thinkback.lifecycle.reflect.single_linkage import link_all
 from thinkback.model import Vector
 
 
@@ -35,7 +35,7 @@ def oracle(matrix: Vector, at: float) -> tuple[list[int], list[float]]:
 def test_all_at_once_is_the_plain_comparison() -> None:
     matrix = np.concatenate([cloud(300), unit(np.random.default_rng(1).standard_normal((20, 16)))])
     found = Neighbourhood(matrix, 0.7)
-    found.meet_each_other(np.arange(320))
+    found.compare_all(np.arange(320))
     near, how = oracle(matrix, 0.7)
     assert found.nearest.tolist() == near
     assert found.cosine.tolist() == how
@@ -51,11 +51,11 @@ def test_the_order_and_the_size_of_the_steps_do_not_matter(count: int, cuts: int
     known = np.zeros(0, dtype=np.intp)
     for part in np.array_split(chance.permutation(count), cuts + 1):
         rows = np.sort(part)
-        found.meet_each_other(rows)
-        found.meet(rows, known)
+        found.compare_all(rows)
+        found.compare(rows, known)
         known = np.union1d(known, rows)
     whole = Neighbourhood(matrix, 0.5)
-    whole.meet_each_other(np.arange(count))
+    whole.compare_all(np.arange(count))
     assert found.nearest.tolist() == whole.nearest.tolist()
     assert found.cosine.tolist() == whole.cosine.tolist()
 
@@ -67,9 +67,9 @@ def test_blocks_of_any_size_give_the_same(monkeypatch: pytest.MonkeyPatch) -> No
         monkeypatch.setattr(nearest, "BLOCK_ROWS", rows)
         monkeypatch.setattr(nearest, "BLOCK_COLUMNS", columns)
         found = Neighbourhood(matrix, 0.7)
-        found.meet_each_other(np.arange(100))
-        found.meet(np.arange(100, 200), np.arange(100))
-        found.meet_each_other(np.arange(100, 200))
+        found.compare_all(np.arange(100))
+        found.compare(np.arange(100, 200), np.arange(100))
+        found.compare_all(np.arange(100, 200))
         answers.append((found.nearest.tolist(), found.cosine.tolist()))
     assert all(answer == answers[0] for answer in answers)
 
@@ -77,19 +77,19 @@ def test_blocks_of_any_size_give_the_same(monkeypatch: pytest.MonkeyPatch) -> No
 def test_ties_go_to_the_smaller_row() -> None:
     matrix = unit(np.array([[1, 0], [1, 0], [1, 0], [0, 1]], dtype=np.float32))
     found = Neighbourhood(matrix, 0.7)
-    found.meet(np.array([2, 3]), np.array([0, 1]))
-    found.meet_each_other(np.array([0, 1]))
-    found.meet_each_other(np.array([2, 3]))
+    found.compare(np.array([2, 3]), np.array([0, 1]))
+    found.compare_all(np.array([0, 1]))
+    found.compare_all(np.array([2, 3]))
     assert found.nearest.tolist() == [1, 0, 0, -1]
 
 
 def test_what_was_known_is_taken_over_and_can_be_forgotten() -> None:
     matrix = cloud(50, 1)
     whole = Neighbourhood(matrix, 0.7)
-    whole.meet_each_other(np.arange(50))
+    whole.compare_all(np.arange(50))
     linked = np.flatnonzero(whole.nearest >= 0)
     again = Neighbourhood(matrix, 0.7)
-    again.know(linked, whole.nearest[linked])
+    again.set_nearest(linked, whole.nearest[linked])
     assert again.cosine.tolist() == whole.cosine.tolist()
     again.forget(linked)
     assert set(again.nearest.tolist()) == {-1}
@@ -130,5 +130,5 @@ def test_single_linkage_is_the_plain_comparison() -> None:
 def test_nothing_to_link() -> None:
     assert link_all(np.zeros((0, 4), dtype=np.float32), 0.7) == []
     found = Neighbourhood(np.zeros((0, 4), dtype=np.float32), 0.7)
-    found.meet_each_other(np.arange(0))
+    found.compare_all(np.arange(0))
     assert found.nearest.tolist() == []

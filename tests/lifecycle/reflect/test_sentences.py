@@ -14,7 +14,7 @@ from thinkback.errors import RemoteError, ThinkbackError
 from thinkback.lifecycle.forget import forget
 from thinkback.lifecycle.reflect.model import Consolidation, Reflected
 from thinkback.lifecycle.reflect.run import reflect
-from thinkback.lifecycle.reflect.sentences import SENTENCE_OF, Patience, first_sentence, sentence
+from thinkback.lifecycle.reflect.sentences import SENTENCE_OF, Limits, first_sentence, sentence
 from thinkback.model import Draft, StoredRecord, Vector
 from thinkback.models.chat import OpenAiChat
 from thinkback.stores.base import Store
@@ -157,7 +157,7 @@ def test_everything_else_is_written_before_the_model_is_asked(store: SqliteStore
 def test_a_later_run_gives_sentences_to_themes_that_have_none_the_largest_first(store: SqliteStore) -> None:
     made = reflect(store, LATER)
     few, rest = Topics(), Topics()
-    first = reflect(store, LATER, chat=few, patience=Patience(most=3))
+    first = reflect(store, LATER, chat=few, limits=Limits(themes=3))
     assert first.refreshed == tuple(theme.id for theme in made.themes[:3])
     assert (few.asked, first.batch, first.warnings) == (3, None, ())
     second = reflect(store, LATER, chat=rest)
@@ -232,7 +232,7 @@ def test_a_server_that_never_answers_costs_two_time_outs(store: SqliteStore) -> 
 
 def test_a_slow_model_is_asked_no_longer_than_a_run_has_time(store: SqliteStore) -> None:
     model = Topics()
-    made = reflect(store, LATER, chat=model, patience=Patience(seconds=0))
+    made = reflect(store, LATER, chat=model, limits=Limits(seconds=0))
     assert model.asked == 0
     assert [warning.code for warning in made.warnings] == ["themes_without_sentence"]
     assert "0 s" in made.warnings[0].message

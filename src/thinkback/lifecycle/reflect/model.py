@@ -1,10 +1,11 @@
-"""The values of a consolidation: its settings, the themes it finds, and what it did."""
+"""The values of a consolidation: its settings, the themes it finds, and its result."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
 from thinkback.errors import InvalidInput, Notice, did_you_mean
+from thinkback.lifecycle.result import Result
 from thinkback.reflections import LARGEST_THEME
 
 CLUSTERINGS = ("labels", "linkage")
@@ -14,7 +15,8 @@ CLUSTERINGS = ("labels", "linkage")
 class Consolidation:
     """Every number of a consolidation; the defaults are the published ones.
 
-    `clustering` is label propagation over the nearest-neighbour links ("labels"), or single linkage over all pairs at `link_at`.
+    `clustering` is label propagation over the nearest-neighbour links ("labels"), or single linkage over all pairs with a cosine of
+    at least `link_at` ("linkage").
     """
 
     promote_above: float = 0.7
@@ -52,14 +54,13 @@ class Theme:
     coherence: float
 
 
-@dataclass(frozen=True, slots=True)
-class Reflected:
+@dataclass(frozen=True, slots=True, repr=False)
+class Reflected(Result):
     """What a consolidation did, or in a dry run would do.
 
-    `themes` are all that stand after it; `created`, `refreshed` (in place, with other words or a first sentence) and `removed`
-    are reflections, the removed ones themes whose members are grouped differently now; `refused` counts clusters by the reason
-    they are no theme. `batch` undoes promotions, created and removed reflections; where there are none of these, as in a dry run,
-    the journal has no batch and it is None.
+    `themes` are all current themes. `created`, `refreshed` (in place, with new keywords or a first sentence) and `removed` (their
+    members are grouped differently now) are ids of reflections. `refused` counts clusters by the reason they are not themes.
+    `batch` undoes promotions, created and removed reflections; it is None if there are none, as in a dry run.
     """
 
     promoted: tuple[str, ...] = ()

@@ -1,7 +1,7 @@
-"""Nearest neighbours among unit vectors: exact, in blocks of matrix products, the same to the last bit however the work is cut.
+"""Exact nearest neighbours among unit vectors, in blocks of matrix products; the result does not depend on the block sizes.
 
-A product in float32 only proposes: it depends on the shape of the block in its last digits. All proposals within its rounding error
-of the best are compared again, pair by pair, in float64. Ties go to the smaller row.
+The last digits of a float32 product depend on the shape of its block, so products only select candidates: every pair within their
+rounding error of the best is computed again in float64. Ties go to the smaller row.
 """
 
 from collections.abc import Iterator
@@ -15,12 +15,12 @@ Rows = NDArray[np.intp]
 Pairs = tuple[Rows, Rows]
 
 BLOCK_ROWS, BLOCK_COLUMNS = 1024, 4096
-PAIRS = 1 << 18  # settled at a time when they are proposed one by one
-_DIGITS = 12  # of a cosine; float64 rounding stays far below
+PAIRS = 1 << 18  # candidate pairs compared at a time
+_DIGITS = 12  # of a cosine; float64 rounding errors are far smaller
 
 
 class Neighbourhood:
-    """For every row of a matrix its nearest other row at a cosine of at least `at`, or −1, as far as rows were compared."""
+    """The nearest other row of every row, among those compared so far, at a cosine of at least `at`; −1 if there is none."""
 
     def __init__(self, matrix: Vector, at: float) -> None:
         self.matrix = matrix
@@ -29,49 +29,49 @@ class Neighbourhood:
         self.cosine = np.full(len(matrix), -np.inf)
         self._error = 2.0 * matrix.shape[1] * 2.0**-24 if matrix.ndim == 2 else 0.0
 
-    def know(self, rows: Rows, nearest: Rows) -> None:
-        """Takes over neighbours found earlier."""
+    def set_nearest(self, rows: Rows, nearest: Rows) -> None:
+        """Set neighbours that an earlier run found."""
         self.nearest[rows] = nearest
         self.cosine[rows] = cosines(self.matrix, rows, nearest)
 
-    def forget(self, rows: Rows) -> None:
-        """Makes rows as if they had never been compared."""
+    def clear(self, rows: Rows) -> None:
+        """Treat rows as not compared yet."""
         self.nearest[rows] = -1
         self.cosine[rows] = -np.inf
 
-    def meet(self, rows: Rows, others: Rows) -> None:
-        """Lets rows and others see each other; either side may find someone nearer. The two must not overlap."""
+    def compare(self, rows: Rows, others: Rows) -> None:
+        """Compare rows with others, in both directions; the two must not overlap."""
         for mine in _cut(rows, BLOCK_ROWS):
             for theirs in _cut(others, BLOCK_COLUMNS):
-                self._compare(mine, theirs)
+                self._compare_blocks(mine, theirs)
 
-    def meet_each_other(self, rows: Rows) -> None:
-        """Lets every one of the rows see every other."""
+    def compare_all(self, rows: Rows) -> None:
+        """Compare all pairs of these rows."""
         blocks = list(_cut(rows, BLOCK_ROWS))
         for place, mine in enumerate(blocks):
-            self._compare(mine, mine)
+            self._compare_blocks(mine, mine)
             for theirs in blocks[place + 1 :]:
-                self._compare(mine, theirs)
+                self._compare_blocks(mine, theirs)
 
-    def introduce(self, rows: Rows, others: Rows) -> None:
-        """Lets each row and the other beside it see each other; pairs that somebody proposed."""
+    def compare_pairs(self, rows: Rows, others: Rows) -> None:
+        """Compare each row with the other at the same place, in both directions."""
         for start in range(0, len(rows), PAIRS):
             one, other = rows[start : start + PAIRS], others[start : start + PAIRS]
-            self._settle(one, other)
-            self._settle(other, one)
+            self._keep_better(one, other)
+            self._keep_better(other, one)
 
-    def _compare(self, mine: Rows, theirs: Rows) -> None:
+    def _compare_blocks(self, mine: Rows, theirs: Rows) -> None:
         products = self.matrix[mine] @ self.matrix[theirs].T
         if mine is theirs:
             np.fill_diagonal(products, -np.inf)
-        row, other = self._promising(products, mine, axis=1)
-        self._settle(mine[row], theirs[other])
+        row, other = self._candidates(products, mine, axis=1)
+        self._keep_better(mine[row], theirs[other])
         if mine is not theirs:
-            row, other = self._promising(products, theirs, axis=0)
-            self._settle(theirs[row], mine[other])
+            row, other = self._candidates(products, theirs, axis=0)
+            self._keep_better(theirs[row], mine[other])
 
-    def _promising(self, products: Vector, whose: Rows, axis: int) -> Pairs:
-        """Pairs (place in `whose`, place in the other block) that may be the best of `whose` so far."""
+    def _candidates(self, products: Vector, whose: Rows, axis: int) -> Pairs:
+        """Pairs (place in `whose`, place in the other block) that may be nearer than what `whose` has so far."""
         best = np.maximum(products.max(axis=axis), np.maximum(self.cosine[whose], self.at))
         bar = (best - self._error).astype(np.float32)
         reached = products.max(axis=axis) >= bar
@@ -83,8 +83,8 @@ class Neighbourhood:
         other, at = np.nonzero(products[:, columns] >= bar[None, columns])
         return columns[at], other
 
-    def _settle(self, row: Rows, other: Rows) -> None:
-        """Lets each row know of the other beside it."""
+    def _keep_better(self, row: Rows, other: Rows) -> None:
+        """For each row, keep the other at the same place if it is nearer."""
         if not len(row):
             return
         cosine = cosines(self.matrix, row, other)
@@ -100,7 +100,7 @@ class Neighbourhood:
 
 
 def cosines(matrix: Vector, rows: Rows, others: Rows) -> Floats:
-    """The cosine of each pair, the same in either direction and in any company."""
+    """The cosine of each pair, independent of its direction and of the other pairs."""
     found = np.empty(len(rows))
     for start in range(0, len(rows), BLOCK_COLUMNS):
         part = slice(start, start + BLOCK_COLUMNS)

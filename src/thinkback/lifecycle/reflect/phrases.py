@@ -1,7 +1,7 @@
 """Key phrases by class-based TF-IDF (Grootendorst, 2022) over the store's own vocabulary.
 
-weight(t, c) = tf(t, c) · ln(1 + A(c) / f(t)): tf is how often the term stands in the cluster, f how often in the whole store,
-A the number of words that as many memories as the cluster has hold on average. A term is a content word or two in a row.
+weight(t, c) = tf(t, c) · ln(1 + A(c) / f(t)): tf is the frequency of the term in the cluster, f in the whole store, A the average
+number of words in as many memories as the cluster has. A term is one content word, or two in a row.
 """
 
 import math
@@ -15,13 +15,13 @@ from thinkback.stores.segmentation import segment
 
 Term = tuple[str, ...]
 
-SUPPORT = 0.20  # a key phrase stands in this share of the members, and in two at least
-COMMON = 0.10  # and in no more than this share of all other memories, or two of them
-HALF = 2 / 3  # of the memories that hold a word, for a phrase to stand for it
+SUPPORT = 0.20  # a key phrase occurs in this share of the members, and in at least two
+COMMON = 0.10  # and in at most this share of the other memories, or in two of them
+HALF = 2 / 3  # a phrase replaces its word if it occurs in this share of the word's memories
 _SHORTEST = 3
 _WORD = re.compile(r"[^\W_]+(?:-[^\W_]+)*")
-# Words of talk: they fill a conversation and name nothing in it.
-_TALK = (
+# Frequent words of conversation that name no topic.
+_CHATTER = (
     "absolutely actually ago all already always amazing awesome back came come cool day days definitely even feel "
     "feeling felt fun get gets getting give glad goes going gone gonna good got great guess guys haha happy hear "
     "heard hello help hey hope idea keep kind know lately let like little long look looking looks lot lots love "
@@ -30,12 +30,12 @@ _TALK = (
     "tell thank thanks thing things think thought time times today took total totally true try trying want wanted "
     "way well went wonderful wow yeah year years yes yesterday yet"
 )
-_IDLE = FUNCTION_WORDS | frozenset(_TALK.split()) | NEGATED_STEMS | CONTRACTED_ENDINGS
+_STOPWORDS = FUNCTION_WORDS | frozenset(_CHATTER.split()) | NEGATED_STEMS | CONTRACTED_ENDINGS
 
 
 @dataclass(slots=True)
 class Lexicon:
-    """The words of every memory of a store, read once."""
+    """The words of every memory of a store."""
 
     words: dict[str, tuple[str, ...]] = field(default_factory=dict)  # as written, by memory
     total: int = 0
@@ -43,7 +43,7 @@ class Lexicon:
 
     @classmethod
     def of(cls, texts: Iterable[tuple[str, str]]) -> "Lexicon":
-        """From pairs of a memory's id and its text."""
+        """From pairs of id and text."""
         lexicon = cls()
         for id, text in texts:
             lexicon.words[id] = words = tuple(_WORD.findall(segment(text)))
@@ -51,7 +51,7 @@ class Lexicon:
         return lexicon
 
     def terms(self, id: str) -> Iterator[tuple[Term, Term]]:
-        """Every term of a memory beside its spelling there."""
+        """Every term of a memory with its spelling there."""
         before: tuple[str, str] | None = None
         for word in self.words[id]:
             if word not in self._terms:
@@ -60,7 +60,7 @@ class Lexicon:
             if folded is None:
                 before = None
                 continue
-            if _stands_alone(folded):
+            if _is_word(folded):
                 yield (folded,), (word,)
             if before is not None:
                 yield (before[0], folded), (before[1], word)
@@ -68,7 +68,7 @@ class Lexicon:
 
 
 def key_phrases(lexicon: Lexicon, clusters: Sequence[Sequence[str]], most: int = 5) -> list[tuple[str, ...]]:
-    """For every cluster the terms that set it apart from the rest of the store, best first, ties by spelling; maybe none."""
+    """The terms that distinguish each cluster from the rest of the store, best first, ties by spelling; possibly none."""
     counts = [_count(lexicon, members) for members in clusters]
     wanted = {term for count in counts for term in count.supported}
     often: Counter[Term] = Counter()
@@ -116,28 +116,28 @@ def _ranked(count: _Count, lexicon: Lexicon, often: Counter[Term], holding: Coun
     others = len(lexicon.words) - count.members
     elsewhere = max(2, COMMON * others)
     average = lexicon.total / max(len(lexicon.words), 1) * count.members
-    telling = [term for term in count.supported if holding[term] - count.holding[term] <= elsewhere]
-    telling = _without_halves(telling, count.holding)
-    weights = {term: weight(count.often[term], often[term], average) for term in telling}
+    distinct = [term for term in count.supported if holding[term] - count.holding[term] <= elsewhere]
+    distinct = _without_halves(distinct, count.holding)
+    weights = {term: weight(count.often[term], often[term], average) for term in distinct}
     best = sorted(weights, key=lambda term: (-weights[term], term))
     return tuple(_spelling(count.spelled[term]) for term in _without_parts(best))
 
 
 def _without_halves(terms: Sequence[Term], holding: Counter[Term]) -> list[Term]:
-    """A word that stands mostly inside one phrase gives way to it."""
+    """Drop a word that occurs mostly inside one of the phrases."""
     pairs = [term for term in terms if len(term) == 2]
     halves = {(word,) for pair in pairs for word in pair if holding[pair] >= HALF * holding[(word,)]}
     return [term for term in terms if term not in halves]
 
 
 def _without_parts(ranked: Sequence[Term]) -> list[Term]:
-    """A word that a better phrase holds adds nothing, nor does a phrase whose words both stand there already."""
+    """Drop terms whose words are all in better terms."""
     kept: list[Term] = []
-    said: set[str] = set()
+    known: set[str] = set()
     for term in ranked:
-        if not set(term) <= said:
+        if not set(term) <= known:
             kept.append(term)
-            said.update(term)
+            known.update(term)
     return kept
 
 
@@ -147,9 +147,9 @@ def _spelling(spelled: Counter[Term]) -> str:
 
 
 def _fold(word: str) -> str | None:
-    """The word without case and plural, or None for one that names nothing."""
+    """The word in lower case and singular, or None for a stop word."""
     low = word.lower()
-    if low in _IDLE or not any(letter.isalpha() for letter in low):
+    if low in _STOPWORDS or not any(letter.isalpha() for letter in low):
         return None
     if len(low) < _SHORTEST:
         return None if low.isascii() else low
@@ -158,6 +158,6 @@ def _fold(word: str) -> str | None:
     return low[:-1] if low.endswith("s") and not low.endswith(("ss", "us", "is")) and len(low) > _SHORTEST else low
 
 
-def _stands_alone(folded: str) -> bool:
-    """One character of a script without spaces is only ever half a word."""
+def _is_word(folded: str) -> bool:
+    """A single character of a script without spaces is only part of a word."""
     return len(folded) >= _SHORTEST

@@ -1,30 +1,29 @@
-"""From links to themes: which reflections should stand, and which of them do not yet; pure."""
+"""From links to themes: which reflections should exist, and which must be written, rewritten or removed; without side effects."""
 
 import hashlib
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from thinkback.lifecycle.reflect import sentences, themes
-from thinkback.lifecycle.reflect.label_propagation import propagate
+from thinkback.lifecycle.reflect.cluster import link_all, propagate
 from thinkback.lifecycle.reflect.link_nearest import Links
 from thinkback.lifecycle.reflect.model import Consolidation, Theme
 from thinkback.lifecycle.reflect.observations import Observations
 from thinkback.lifecycle.reflect.phrases import Lexicon, key_phrases
-from thinkback.lifecycle.reflect.single_linkage import link_all
 from thinkback.model import StoredRecord, Vector
 from thinkback.reflections import keywords
 
 NO_KEY_PHRASE = "no key phrase"
-REWRITTEN = "rewritten by hand"  # its reflection is somebody's own now
-SAME = 1e-6  # per number of a vector; the store's own rounding stays below
+REWRITTEN = "rewritten by hand"  # the user changed its reflection, so it is left alone
+SAME = 1e-6  # largest difference per component; the store rounds by less
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Plan:
-    """All themes that should stand; of these `new` ones are not written yet, `stale` ones are written otherwise."""
+    """All themes that should exist; `new` ones are not written yet, `stale` ones must be rewritten."""
 
     themes: tuple[Theme, ...]
     new: tuple[Theme, ...]
@@ -37,10 +36,10 @@ class Plan:
 def plan(
     seen: Observations, links: Links, written: Mapping[str, Vector], settings: Consolidation, described: bool = False
 ) -> Plan:
-    """Clusters, judged and described; `written` holds the vectors of the reflections there are.
+    """Find clusters, select themes and their key phrases; `written` holds the vectors of existing reflections.
 
-    Key phrases weigh a cluster's words against everybody's, so they are looked for anew whenever anybody's words changed; when
-    nothing did, `described` says so and reflections that stand keep theirs.
+    Key phrases compare a cluster with the whole store, so they are computed again when any text changed; `described` says that none
+    did, and existing reflections keep theirs.
     """
     places = {id: row for row, id in enumerate(seen.ids)}
     refused: Counter[str] = Counter()
@@ -59,7 +58,7 @@ def plan(
             continue
         centres[theme.id] = themes.centre(vectors)
         if described and theme.id in written and (before := keywords(seen.reflections[theme.id])):
-            known.append(_described(theme, before))
+            known.append(replace(theme, keywords=before))
         else:
             undescribed.append(theme)
     fresh = _describe(undescribed, seen, settings)
@@ -67,8 +66,8 @@ def plan(
     return _sorted([*known, *fresh], seen, centres, written, refused)
 
 
-def said(seen: Observations, settings: Consolidation) -> str:
-    """A digest of all that key phrases depend on."""
+def words_digest(seen: Observations, settings: Consolidation) -> str:
+    """A digest of everything that key phrases depend on."""
     digest = hashlib.blake2b(repr(settings.keywords).encode(), digest_size=16)
     for id, record in seen.records.items():
         digest.update(f"\0{id}\0{record.text}".encode(errors="surrogatepass"))
@@ -76,23 +75,19 @@ def said(seen: Observations, settings: Consolidation) -> str:
 
 
 def clusters(seen: Observations, links: Links, settings: Consolidation) -> list[tuple[str, ...]]:
-    """Groups of observations, each sorted by id; which of them are themes is judged later."""
+    """Groups of observations, each sorted by id; not all of them are themes."""
     if settings.clustering == "linkage":
         return [tuple(seen.ids[row] for row in group) for group in link_all(seen.matrix, settings.link_at)]
     return propagate(links.graph(seen.ids), settings.seed, settings.rounds)
 
 
 def _describe(undescribed: Sequence[Theme], seen: Observations, settings: Consolidation) -> list[Theme]:
-    """Themes with their keywords; one without any is none."""
+    """Themes with their keywords; a cluster without any is not a theme."""
     if not undescribed:
         return []
     lexicon = Lexicon.of((id, record.text) for id, record in seen.records.items())
     phrases = key_phrases(lexicon, [theme.members for theme in undescribed], settings.keywords)
-    return [_described(theme, said) for theme, said in zip(undescribed, phrases, strict=True) if said]
-
-
-def _described(theme: Theme, said: tuple[str, ...]) -> Theme:
-    return Theme(theme.id, theme.members, said, theme.coherence)
+    return [replace(theme, keywords=found) for theme, found in zip(undescribed, phrases, strict=True) if found]
 
 
 def _sorted(
@@ -112,7 +107,7 @@ def _sorted(
             theme
             for theme in every
             if theme.id in present
-            and not _stands(theme, present[theme.id], centres[theme.id], written.get(theme.id), seen)
+            and not _up_to_date(theme, present[theme.id], centres[theme.id], written.get(theme.id), seen)
         ),
         gone=tuple(present[id] for id in sorted(present.keys() - wanted)),
         centres=centres,
@@ -120,8 +115,8 @@ def _sorted(
     )
 
 
-def _stands(theme: Theme, record: StoredRecord, centre: Vector, written: Vector | None, seen: Observations) -> bool:
-    """Whether a reflection is written as it should be."""
+def _up_to_date(theme: Theme, record: StoredRecord, centre: Vector, written: Vector | None, seen: Observations) -> bool:
+    """Whether a reflection is stored as it should be."""
     if written is None or written.shape != centre.shape or np.abs(written - centre).max() > SAME:
         return False
     if sentences.outdated(record, [seen.records[id] for id in theme.members]):

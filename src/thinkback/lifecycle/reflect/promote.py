@@ -1,4 +1,4 @@
-"""Promotion: a score of how much a memory has proved itself, and which ones rise to P1 by it.
+"""Promotion to P1, by a score of how useful a memory has proved to be.
 
 score = .25 · recency + .20 · span + .20 · confirmation + .15 · confidence + .20 · frequency, each from 0 to 1:
 recency 2^(−age / 7 d) since the last activity (an update or a recall); span (last activity − creation) / 30 d, at most 1;
@@ -22,12 +22,12 @@ FULL_CONFIRMATION = 5
 FULL_FREQUENCY = 10
 UNKNOWN_CONFIDENCE = 0.5
 TOP = "P1"
-RAISED = "reflect.raised"  # who was raised to P1 and from where, so that it can be lowered again
+RAISED = "reflect.raised"  # setting: the promoted memories with their former priority
 
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """One memory's five values, each from 0 to 1."""
+    """The five values of one memory, each from 0 to 1."""
 
     recency: float
     span: float
@@ -41,7 +41,7 @@ class Standing:
 
 
 def standing(record: StoredRecord, corroborations: int, now: int) -> Standing:
-    """How much a memory has proved itself until now."""
+    """The values of a memory at this time."""
     active = max(record.updated_at, record.last_access or record.updated_at)
     return Standing(
         recency=2.0 ** (-max(now - active, 0) / HALF_LIFE),
@@ -57,15 +57,15 @@ def _share(value: int, full: int) -> float:
 
 
 def raised(store: Store) -> dict[str, str]:
-    """Memories that were promoted, with the priority they had before."""
-    noted: dict[str, str] = json.loads(store.setting(RAISED) or "{}")
-    return noted
+    """Promoted memories with the priority they had before."""
+    promoted: dict[str, str] = json.loads(store.setting(RAISED) or "{}")
+    return promoted
 
 
 def promotions(
     records: Iterable[StoredRecord], corroborations: Mapping[str, int], now: int, settings: Consolidation
 ) -> list[str]:
-    """The memories to raise to P1, best first, ties by id; so many a run, and never more than a share of the store in all."""
+    """The memories to promote, best first, ties by id; limited per run, and to a share of the store in all."""
     everyone = list(records)
     at_top = sum(record.priority == TOP for record in everyone)
     room = min(settings.promote_most, int(settings.promote_share * len(everyone) + 1e-9) - at_top)

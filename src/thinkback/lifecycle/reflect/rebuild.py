@@ -1,4 +1,4 @@
-"""Reflections after some of their members are gone: written anew without them, or not at all."""
+"""Rebuild reflections from the members that are left after a forgetting, and their vectors after a change of embedder."""
 
 from collections.abc import Mapping, Sequence
 
@@ -15,14 +15,17 @@ from thinkback.stores.base import Store
 
 
 def derived_from(store: Store, ids: Sequence[str], now: int) -> list[StoredRecord]:
-    """The reflections that were made from any of these memories."""
+    """The reflections made from any of these memories."""
     edges = store.edges(ids, Filter(now=now, everything=True), None, sequence=False)
     found = {e.from_id for id, its in edges.items() for e in its if e.kind == CONSOLIDATED and e.to_id == id}
     return [record for record in store.get(sorted(found - set(ids))).values() if record.kind == REFLECTION]
 
 
 def rebuild(store: Store, old: Sequence[StoredRecord], now: int) -> list[str]:
-    """Writes reflections anew from the members that are left; inside the caller's transaction, after the old ones are gone."""
+    """Write reflections again from the members that are left, where these still form a theme.
+
+    Runs inside the caller's transaction, after the old reflections are removed.
+    """
     left = {record.id: members(record) for record in old}
     records = store.get(sorted({id for its in left.values() for id in its}))
     vectors = store.vectors(list(records))
@@ -47,13 +50,13 @@ def rebuild(store: Store, old: Sequence[StoredRecord], now: int) -> list[str]:
 
 
 def renew(store: Store, now: int) -> list[str]:
-    """Gives every reflection the mean of its members' vectors, where it has another; for after a change of embedder."""
+    """Set the vector of every reflection to the mean of its members'; for use after re-embedding. Returns what changed."""
     every = [reflection.id for reflection in pages(store, Filter(now=now, kinds=(REFLECTION,), everything=True))]
     return [id for id in every if _renewed(store, id, now)]
 
 
 def _renewed(store: Store, id: str, now: int) -> bool:
-    """One reflection at a time, so that others can write in between; it may be gone by then."""
+    """One transaction per reflection, so that others can write in between; it may have been forgotten by then."""
     with store.transaction():
         its = [one for reflection in store.get([id]).values() for one in members(reflection)]
         found = store.vectors([id, *its])
@@ -68,9 +71,9 @@ def _renewed(store: Store, id: str, now: int) -> bool:
 
 
 def _theme(its: Sequence[str], records: Mapping[str, StoredRecord]) -> Theme | None:
-    """What is left, described by its own words alone; the next consolidation weighs them against everybody's."""
+    """The theme of these members, with key phrases from their texts alone; the next consolidation uses the whole store."""
     if len(its) < PUBLISHED.smallest:
         return None
     lexicon = Lexicon.of((id, records[id].text) for id in its)
-    said = key_phrases(lexicon, [its], PUBLISHED.keywords)[0]
-    return Theme(themes.identity(its), tuple(its), said, 0.0) if said else None
+    phrases = key_phrases(lexicon, [its], PUBLISHED.keywords)[0]
+    return Theme(themes.identity(its), tuple(its), phrases, 0.0) if phrases else None

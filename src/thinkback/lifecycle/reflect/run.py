@@ -1,25 +1,24 @@
-"""The consolidation itself: observe, promote, link, cluster, write; every step can be repeated, and broken off, without harm."""
+"""Consolidation: observe, promote, link, cluster, write. Every step is idempotent and may be interrupted."""
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from thinkback.errors import Action, Notice, Remedy
-from thinkback.ids import IdSource
+from thinkback.lifecycle import journal
 from thinkback.lifecycle.reflect import promote as promotion
 from thinkback.lifecycle.reflect import themes
 from thinkback.lifecycle.reflect.link_nearest import Linker, Overtaken, Progress
 from thinkback.lifecycle.reflect.model import PUBLISHED, Consolidation, Reflected, Theme
 from thinkback.lifecycle.reflect.observations import Observations, observe
-from thinkback.lifecycle.reflect.plan import Plan, plan, said
-from thinkback.lifecycle.reflect.sentences import PATIENT, Patience, kept, tell
+from thinkback.lifecycle.reflect.plan import Plan, plan, words_digest
+from thinkback.lifecycle.reflect.sentences import LIMITS, Limits, describe, kept
 from thinkback.model import CONSOLIDATED, StoredEdge, StoredRecord
 from thinkback.models.chat import Chat
 from thinkback.reflections import members
-from thinkback.stores.base import JournalEntry, Store
+from thinkback.stores.base import Store
 
-EMBED = Remedy(Action.EMBED_MISSING)
-DESCRIBED = "reflect.described"  # a digest of the words that all reflections were described from
+DESCRIBED = "reflect.described"  # setting: the digest of the words that key phrases were computed from
 
 
 def reflect(
@@ -30,26 +29,27 @@ def reflect(
     dry_run: bool = False,
     progress: Progress | None = None,
     chat: Chat | None = None,
-    patience: Patience = PATIENT,
+    limits: Limits = LIMITS,
 ) -> Reflected:
-    """Consolidates a store; a dry run only says what would be done. A `chat` may put themes in words once all is written."""
-    run = _Run(store, now, settings, dry_run, f"reflect-{IdSource().take(1, now)[0]}")
+    """Consolidate a store, or in a dry run only say what would change; a `chat` adds sentences once all is written."""
+    run = _Run(store, now, settings, dry_run, journal.new_batch("reflect", now))
     seen = observe(store, now)
     promoted = tuple(run.promote(seen))
     while True:
         try:
             done = run.consolidate(seen, progress or (lambda done, total: None))
             break
-        except Overtaken:  # another process has brought the work forward
+        except Overtaken:  # another process has done part of the work
             seen = observe(store, now)
     if chat is not None and not dry_run:
-        told = tell(store, done.themes, seen.records, chat, patience)
-        refreshed = dict.fromkeys((*done.refreshed, *(id for id in told.ids if id not in done.created)))
-        done = replace(done, refreshed=tuple(refreshed), warnings=(*done.warnings, *told.warnings))
-    bare = len(seen.speaking) - len(seen.records)
+        described = describe(store, done.themes, seen.records, chat, limits)
+        refreshed = dict.fromkeys((*done.refreshed, *(id for id in described.ids if id not in done.created)))
+        done = replace(done, refreshed=tuple(refreshed), warnings=(*done.warnings, *described.warnings))
+    bare = len(seen.everyone) - len(seen.records)
     if bare:
-        left_out = Notice("memories_without_vector", f"memories without a vector, in no theme: {bare}", EMBED)
-        done = replace(done, warnings=(*done.warnings, left_out))
+        message = f"memories without a vector are in no theme: {bare}"
+        warning = Notice("memories_without_vector", message, Remedy(Action.EMBED_MISSING))
+        done = replace(done, warnings=(*done.warnings, warning))
     journalled = not dry_run and bool(promoted or done.created or done.removed)
     return replace(done, promoted=promoted, batch=run.batch if journalled else None)
 
@@ -63,24 +63,25 @@ class _Run:
     batch: str
 
     def promote(self, seen: Observations) -> list[str]:
-        """Raises the best to P1; whom another process raised meanwhile takes a place."""
-        chosen = promotion.promotions(seen.speaking.values(), seen.corroborations, self.now, self.settings)
+        """Raise the best memories to P1; concurrent promotions count toward the cap."""
+        chosen = promotion.promotions(seen.everyone.values(), seen.corroborations, self.now, self.settings)
         if self.dry or not chosen:
             return chosen
         with self.store.transaction():
-            noted = promotion.raised(self.store)
-            room = len(chosen) - len(noted.keys() - seen.raised)
+            promoted = promotion.raised(self.store)
+            room = len(chosen) - len(promoted.keys() - seen.raised)
             fresh = [r for r in self.store.get(chosen).values() if r.priority != promotion.TOP][: max(room, 0)]
-            self.store.amend({record.id: {"priority": promotion.TOP} for record in fresh}, self.now)
-            self.store.log([self._entry("promote", r.id, _priority(r.priority), _priority("P1")) for r in fresh])
-            noted |= {record.id: record.priority for record in fresh}
-            self.store.set_setting(promotion.RAISED, json.dumps(noted, sort_keys=True))
+            raised = {"priority": promotion.TOP}
+            actions = [journal.Action("promote", r.id, {"priority": r.priority}, raised) for r in fresh]
+            journal.amend(self.store, actions, self.now, self.batch)
+            promoted |= {record.id: record.priority for record in fresh}
+            self.store.set_setting(promotion.RAISED, json.dumps(promoted, sort_keys=True))
         return [record.id for record in fresh]
 
     def consolidate(self, seen: Observations, progress: Progress) -> Reflected:
-        """Links, clusters and writes; raises Overtaken when another process was faster."""
+        """Link, cluster and write; raises Overtaken if another process wrote first."""
         links = Linker(self.store, seen, self.settings, self.now, self.dry).run(progress)
-        words = said(seen, self.settings)
+        words = words_digest(seen, self.settings)
         described = self.store.setting(DESCRIBED) == words
         planned = plan(seen, links, self.store.vectors(list(seen.reflections)), self.settings, described)
         changed = _Changed(planned.new, planned.stale, planned.gone)
@@ -102,10 +103,10 @@ class _Run:
         )
 
     def _write(self, planned: Plan, seen: Observations) -> "_Changed":
-        """Writes what is planned, but for what another process has written or removed meanwhile."""
+        """Write the plan, except what another process wrote or removed in the meantime."""
         there = self.store.get([id for theme in (*planned.new, *planned.stale) for id in (theme.id, *theme.members)])
         if any(id not in there for theme in (*planned.new, *planned.stale) for id in theme.members):
-            raise Overtaken  # a member was forgotten; without it, the others may make another theme
+            raise Overtaken  # a member was forgotten; the others may form another theme
         new = [theme for theme in planned.new if theme.id not in there]
         stale = [theme for theme in planned.stale if theme.id in there]
         drafts = {theme.id: themes.draft(theme, seen.records, planned.centres[theme.id]) for theme in (*new, *stale)}
@@ -120,10 +121,9 @@ class _Run:
             self.store.link(list(self._edges((*new, *stale))), self.now)
         went = set(self.store.forget([record.id for record in planned.gone]))
         gone = [record for record in planned.gone if record.id in went]
-        self.store.log(
-            [self._entry("reflect", theme.id, {}, {"members": list(theme.members)}) for theme in new]
-            + [self._entry("unreflect", record.id, {"members": list(members(record))}, {}) for record in gone]
-        )
+        created = [journal.Action("reflect", theme.id, {}, {"members": list(theme.members)}) for theme in new]
+        removed = [journal.Action("unreflect", r.id, {"members": list(members(r))}, {}) for r in gone]
+        journal.log(self.store, [*created, *removed], self.now, self.batch)
         return _Changed(new, stale, gone)
 
     def _edges(self, written: Iterable[Theme]) -> Iterator[StoredEdge]:
@@ -131,16 +131,9 @@ class _Run:
             for member in theme.members:
                 yield StoredEdge(from_id=theme.id, to_id=member, kind=CONSOLIDATED, weight=1.0, created_at=self.now)
 
-    def _entry(self, action: str, id: str, before: Mapping[str, object], after: Mapping[str, object]) -> JournalEntry:
-        return JournalEntry(0, action, id, before, after, self.now, self.batch)
-
 
 @dataclass(frozen=True, slots=True)
 class _Changed:
     new: Sequence[Theme]
     stale: Sequence[Theme]
     gone: Sequence[StoredRecord]
-
-
-def _priority(value: str) -> dict[str, object]:
-    return {"priority": value}

@@ -1,4 +1,4 @@
-"""Themes: which clusters are one, and how a theme is written down as a reflection."""
+"""Themes: which clusters qualify, and how a theme is stored as a reflection."""
 
 import hashlib
 import json
@@ -10,11 +10,11 @@ from thinkback.lifecycle.reflect.model import Consolidation, Theme
 from thinkback.model import REFLECTION, Draft, StoredRecord, Vector
 from thinkback.search.selection import canonical
 
-THEME = f"{REFLECTION}-"  # how the id of a theme's reflection begins
+THEME = f"{REFLECTION}-"  # the prefix of the ids of reflections
 
 
 def identity(members: Sequence[str]) -> str:
-    """The id of the reflection of these members, in whatever order and process they are found."""
+    """The id of the reflection on these members, independent of their order."""
     digest = hashlib.sha256("\n".join(sorted(members)).encode()).hexdigest()
     return f"{THEME}{digest[:32]}"
 
@@ -35,7 +35,7 @@ def centre(vectors: Vector) -> Vector:
 
 
 def refusal(records: Sequence[StoredRecord], vectors: Vector, settings: Consolidation) -> str | None:
-    """Why a cluster is no theme, before its key phrases are looked for."""
+    """Why a cluster is not a theme, or None; its key phrases are checked later."""
     if len(records) < settings.smallest:
         return "too small"
     if len(records) > settings.largest:
@@ -53,12 +53,12 @@ def content(theme: Theme) -> str:
 
 
 def essence(theme: Theme) -> str:
-    """A theme in words."""
+    """The keywords as one line."""
     return ", ".join(theme.keywords)
 
 
 def draft(theme: Theme, records: Mapping[str, StoredRecord], vector: Vector) -> Draft:
-    """A theme as a memory: as old as its newest member, as trusted as its least, tagged as all of them are."""
+    """A theme as a memory: with the date of its newest member, the lowest trust of all, and the tags that all share."""
     members = [records[id] for id in theme.members]
     return Draft(
         id=theme.id,
@@ -75,5 +75,5 @@ def draft(theme: Theme, records: Mapping[str, StoredRecord], vector: Vector) -> 
 
 
 def as_written(id: str, members: Sequence[str]) -> StoredRecord:
-    """A reflection of these members without its words, for writing it anew."""
+    """A reflection on these members without keywords, as input for `rebuild`."""
     return StoredRecord(id=id, text=content(Theme(id, tuple(members), (), 0.0)), kind=REFLECTION)

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import replace
 
-from thinkback.errors import RecipeError, did_you_mean
+from thinkback.errors import InvalidInput, RecipeError, did_you_mean
 from thinkback.model import CONSOLIDATED, NEAREST
 from thinkback.search.fusion import Convex, Merge, Rrf, Weighted
 from thinkback.search.legs import Dates, GraphWalk, Keyword, Members, Reflections, VectorLeg
@@ -133,3 +133,18 @@ def named(name: str) -> Recipe:
     if name not in RECIPES:
         raise RecipeError(f"unknown recipe {name!r}; known: {', '.join(RECIPES)}.{did_you_mean(name, RECIPES)}")
     return RECIPES[name]
+
+
+def reflections_only(recency: float = 0.0) -> Recipe:
+    """Themes alone: (1 − recency) · cosine + recency · 2^(−age / 7 d), age counted from a theme's newest member."""
+    if isinstance(recency, bool) or not isinstance(recency, int | float) or not 0 <= recency <= 1:
+        raise InvalidInput(f"recency is a share from 0 to 1, like 0.1; got {recency!r}", code="invalid_recency")
+    return Recipe(
+        name="reflections",
+        about="Themes alone, by cosine",
+        legs=(Reflections(limit=100_000),),
+        fusion=Weighted(raw_legs=("reflections",)),
+        signals=(Term(signal=Recency(), how="blend", weight=float(recency)),) if recency else (),
+        selection=Selection(reflection_share=1.0),
+        parsing=Parsing(time="none", tags=False),
+    )

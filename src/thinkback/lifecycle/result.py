@@ -1,0 +1,41 @@
+"""The base of what lifecycle operations return: `to_dict()` for JSON, and a repr of one line."""
+
+from collections.abc import Mapping, Sized
+from dataclasses import fields, is_dataclass
+from datetime import datetime
+from typing import Any
+
+from thinkback.clock import iso
+
+
+class Result:
+    """For frozen dataclasses with `repr=False`."""
+
+    __slots__ = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """The fields as JSON carries them; times in ISO 8601."""
+        plain: dict[str, Any] = _plain(self)
+        return plain
+
+    def __repr__(self) -> str:
+        """Collections by their size; what is empty is left out."""
+        values = {field.name: getattr(self, field.name) for field in fields(self)}  # type: ignore[arg-type]
+        shown = (f"{name}={_brief(value)}" for name, value in values.items() if value or value is False)
+        return f"{type(self).__name__}({', '.join(shown)})"
+
+
+def _brief(value: Any) -> str:
+    if isinstance(value, datetime):
+        return iso(value)
+    return str(len(value)) if isinstance(value, Sized) and not isinstance(value, str) else repr(value)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, datetime):
+        return iso(value)
+    if is_dataclass(value):
+        return {field.name: _plain(getattr(value, field.name)) for field in fields(value)}
+    if isinstance(value, Mapping):
+        return {key: _plain(item) for key, item in value.items()}
+    return [_plain(item) for item in value] if isinstance(value, tuple | list) else value
