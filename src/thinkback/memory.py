@@ -24,8 +24,7 @@ from thinkback.lifecycle.access_log import AccessLog
 from thinkback.lifecycle.audit import AuditReport, audit
 from thinkback.lifecycle.corroboration import contest
 from thinkback.lifecycle.embed import Embedding
-from thinkback.lifecycle.forget import Forgotten, forget
-from thinkback.lifecycle.receipt import Receipt, forget_verified
+from thinkback.lifecycle.forget import Forgotten, Receipt, forget, forget_verified
 from thinkback.lifecycle.redact import Redacted, redact
 from thinkback.lifecycle.reflect.model import PUBLISHED, Consolidation, Reflected
 from thinkback.lifecycle.reflect.rebuild import renew

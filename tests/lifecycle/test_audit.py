@@ -77,13 +77,13 @@ def test_stale_facts_are_told_with_the_reason() -> None:
         clock.advance(4 * DAY)
         told = {finding.id: finding.what for finding in memory.audit().stale}
         assert told == {
-            closed: "stopped being true at 2026-05-09T12:00:00.000000Z",
-            contested: f"contradicted by {newer}, and still standing",
+            closed: "no longer valid since 2026-05-09T12:00:00.000000Z",
+            contested: f"contradicted by {newer}, and still visible",
             expired: "expired at 2026-05-11T12:00:00.000000Z, not archived yet",
         }
         clock.advance(20 * WEEK)
         memory.tidy(dry_run=False)
-        assert Finding(newer, "confidence fell to its floor; nothing confirmed it") in memory.audit().stale
+        assert Finding(newer, "confidence fell to its minimum") in memory.audit().stale
 
 
 def test_never_recalled_means_for_thirty_days() -> None:

@@ -8,7 +8,7 @@ from lifecycle_fixtures import living, stored
 from thinkback.clock import DAY, HOUR, from_us
 from thinkback.errors import InvalidInput, NotFound
 from thinkback.lifecycle.corroboration import BULK
-from thinkback.lifecycle.repetition import NEAR, Saying, repetitions
+from thinkback.lifecycle.repetition import NEAR, Statement, repetitions
 from thinkback.model import Vector
 
 
@@ -36,7 +36,7 @@ from thinkback.model import Vector
     ],
 )
 def test_the_same_words_in_the_same_order_are_the_same(one: str, other: str, same: bool) -> None:
-    a, b = Saying.of(one), Saying.of(other)
+    a, b = Statement.of(one), Statement.of(other)
     assert a is not None
     assert a.repeats(b, None, None) is same
 
@@ -59,7 +59,7 @@ def test_the_same_words_in_the_same_order_are_the_same(one: str, other: str, sam
     ],
 )
 def test_light_words_may_differ_where_the_vectors_agree(one: str, other: str, alike: bool) -> None:
-    a, b = Saying.of(one), Saying.of(other)
+    a, b = Statement.of(one), Statement.of(other)
     here, near, far = (np.array(v, dtype=np.float32) for v in ([1, 0], [0.96, 0.28], [0.94, 0.34117444]))
     assert a is not None
     assert a.repeats(b, here, near) is alike  # 1 · .96 + 0 · .28 = .96 ≥ .95
@@ -107,8 +107,8 @@ def test_vectors_are_asked_for_only_where_words_differ() -> None:
 
 
 def test_a_reply_of_two_words_repeats_nothing() -> None:
-    assert Saying.of("Thank you!") is None
-    assert Saying.of("👍👍👍") is None
+    assert Statement.of("Thank you!") is None
+    assert Statement.of("👍👍👍") is None
 
 
 def test_saying_it_again_links_and_confirms_and_keeps_both_texts() -> None:

@@ -97,7 +97,7 @@ def test_no_byte_of_the_id_stays(tmp_path: Path) -> None:
         memory.store.set_setting(RAISED, json.dumps({ALICE: "P2", ids[1]: "P3"}))
         assert held(tmp_path, ALICE) > 9
         receipt = memory.forget_verified(ALICE)
-        assert (receipt.verified, receipt.too_short, receipt.notes) == (True, 0, ())
+        assert (receipt.verified, receipt.too_short, receipt.warnings) == (True, 0, ())
         assert held(tmp_path, ALICE) == 0
         assert raised(memory.store) == {ids[1]: "P3"}
     assert held(tmp_path, ALICE) == 0
@@ -116,13 +116,13 @@ def test_what_was_about_the_forgotten_cannot_be_undone_and_says_so() -> None:
         memory.contest("caroline-is-pregnant", "d2", close=True)
         closing, contesting, archiving = list(dict.fromkeys(entry.batch for entry in memory.store.journal()))[:3]
         memory.forget("caroline-is-pregnant")
-        assert memory.undo(confirming).skipped == {"again": "what it was about was forgotten"}
-        assert memory.undo(contesting).skipped == {"d1": "what it was about was forgotten"}
+        assert memory.undo(confirming).skipped == {"again": "its subject was forgotten"}
+        assert memory.undo(contesting).skipped == {"d1": "its subject was forgotten"}
         assert memory.undo(closing).undone == ("d2",)  # it is open again, whoever closed it
         assert memory.get("d2").valid_to is None
         undone = memory.undo()
         assert (undone.batch, undone.undone) == (archiving, ("d1",))
-        assert undone.passed_over == {contesting: {"d1": "what it was about was forgotten"}}
+        assert undone.passed_over == {contesting: {"d1": "its subject was forgotten"}}
 
 
 def test_a_theme_that_was_undone_is_still_known_to_be() -> None:
@@ -154,7 +154,7 @@ def test_a_receipt_names_the_id_that_is_left(tmp_path: Path) -> None:
         memory.remember("Oscar is a grey cat", id=ALICE)
         (tmp_path / "memory.db.notes").write_text(f"see {ALICE}")
         receipt = memory.forget_verified(ALICE)
-        assert (receipt.verified, receipt.notes) == (False, (f"the id {ALICE} still stands in memory.db.notes",))
+        assert (receipt.verified, [warning.code for warning in receipt.warnings]) == (False, ["id_in_file"])
 
 
 @pytest.mark.parametrize("where", ["text", "metadata", "tags", "thread", "id"])
@@ -260,14 +260,14 @@ def test_what_is_not_there_is_named_and_not_verified(tmp_path: Path) -> None:
         assert memory.forget_verified(id).verified
         receipt = memory.forget_verified(id)
         assert (receipt.forgotten, receipt.unknown, receipt.verified) == ((), (id,), False)
-        assert receipt.notes == ("there was nothing to forget, so nothing is proved",)
+        assert [warning.code for warning in receipt.warnings] == ["nothing_forgotten"]
 
 
 def test_a_store_in_memory_has_no_files_and_the_receipt_says_so() -> None:
     with living() as (memory, _):
         receipt = memory.forget_verified(memory.remember("the small grey cat Oscar likes his sofa").id)
         assert (receipt.files, receipt.verified) == ((), True)
-        assert receipt.notes == ("no file was read: the store is in memory or on a server",)
+        assert [warning.code for warning in receipt.warnings] == ["no_file_read"]
 
 
 def test_verifying_clears_a_large_file_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,6 +1,7 @@
 """The JSON shapes of maintenance: reflect, tidy, undo, audit, redact, and forgetting with proof."""
 
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 from pathlib import PurePath
 from typing import Any
 
@@ -12,9 +13,8 @@ from thinkback.errors import PYTHON_WORDS
 from thinkback.errors import Action as Remedial
 from thinkback.fields import TIMES
 from thinkback.lifecycle.audit import AuditReport
-from thinkback.lifecycle.forget import Forgotten
+from thinkback.lifecycle.forget import Forgotten, Receipt
 from thinkback.lifecycle.journal import Action
-from thinkback.lifecycle.receipt import Receipt
 from thinkback.lifecycle.redact import Redacted
 from thinkback.lifecycle.reflect.model import Reflected
 from thinkback.lifecycle.tidy import Tidied
@@ -260,4 +260,7 @@ def _why_not(entries: Sequence[JournalEntry]) -> str | None:
 
 def _with_times(fields: Mapping[str, Any]) -> dict[str, Any]:
     times = (*TIMES, "until")
-    return {name: iso(value) if name in times and isinstance(value, int) else value for name, value in fields.items()}
+    return {
+        name: iso(value) if name in times and isinstance(value, int | datetime) else value
+        for name, value in fields.items()
+    }

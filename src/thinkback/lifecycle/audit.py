@@ -1,14 +1,13 @@
-"""Auditing: what a look through the whole store turns up, as lists; it changes nothing."""
+"""Audit: read the whole store and list duplicates, stale facts, unused memories, likely secrets and orphans; changes nothing."""
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
 from thinkback.clock import DAY, iso
 from thinkback.lifecycle.confidence import FLOOR
-from thinkback.lifecycle.reflect.observations import pages
 from thinkback.lifecycle.repetition import by_age, repetitions
+from thinkback.lifecycle.result import Result
 from thinkback.lifecycle.secrets.detect import Secret, json_secrets, secrets, secrets_in_name
 from thinkback.model import CONTESTED, REFLECTION, Filter, StoredEdge, StoredRecord, Vector
 from thinkback.reflections import members
@@ -17,20 +16,20 @@ from thinkback.stores.base import Store
 
 Vectors = Callable[[list[str]], Mapping[str, Vector]]
 IN_ID = "an id cannot be redacted, so forget the memory and remember it under another"
-OLD_ENOUGH = 30 * DAY  # to count as never recalled
+OLD_ENOUGH = 30 * DAY  # minimum age of a memory that counts as never recalled
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """Something about one memory."""
+    """One problem of one memory."""
 
     id: str
     what: str
 
 
-@dataclass(frozen=True, slots=True)
-class AuditReport:
-    """What was found: ids of memories that say the same, then findings by concern."""
+@dataclass(frozen=True, slots=True, repr=False)
+class AuditReport(Result):
+    """The findings: groups of duplicates (ids, oldest first), then findings by concern."""
 
     memories: int
     duplicates: tuple[tuple[str, ...], ...]
@@ -41,17 +40,13 @@ class AuditReport:
 
     @property
     def clean(self) -> bool:
-        """Nothing that needs a hand; a memory may well never have been recalled."""
+        """Whether nothing needs attention; a memory that was never recalled does not."""
         return not (self.duplicates or self.stale or self.secrets or self.orphans)
-
-    def to_dict(self) -> dict[str, Any]:
-        """As JSON carries it."""
-        return asdict(self)
 
 
 def audit(store: Store, now: int) -> AuditReport:
-    """Looks through a store, its history included."""
-    present = sorted(pages(store, Filter(now=now, everything=True)), key=lambda record: record.id)
+    """Audit a store, including its history."""
+    present = sorted(store.list(Filter(now=now, everything=True), None), key=lambda record: record.id)
     visible = [record for record in present if Filter(now=now).rejects(record) is None]
     edges = list(store.export_edges())
     return AuditReport(
@@ -67,7 +62,7 @@ def audit(store: Store, now: int) -> AuditReport:
 
 
 def duplicates(records: Iterable[StoredRecord], vectors: Vectors) -> tuple[tuple[str, ...], ...]:
-    """Groups of memories whose texts differ in case and white space at most, or that repeat each other, oldest first."""
+    """Groups of memories, oldest first, that repeat each other or whose texts differ only in case and white space."""
     aged = sorted(records, key=by_age)
     oldest = {record.id: record.id for record in aged}
 
@@ -94,9 +89,9 @@ def _same_text(aged: Sequence[StoredRecord]) -> Iterator[tuple[str, str]]:
 
 
 def _repeating(aged: Sequence[StoredRecord], vectors: Vectors) -> Iterable[tuple[str, str]]:
-    """What the store takes for the same thing said again."""
-    said = ((record.id, record.text, record.source) for record in aged if record.kind != REFLECTION)
-    return repetitions(said, vectors).items()
+    """Pairs that count as repetitions."""
+    texts = ((record.id, record.text, record.source) for record in aged if record.kind != REFLECTION)
+    return repetitions(texts, vectors).items()
 
 
 def _stale(records: Sequence[StoredRecord], edges: Sequence[StoredEdge], now: int) -> Iterator[Finding]:
@@ -106,17 +101,17 @@ def _stale(records: Sequence[StoredRecord], edges: Sequence[StoredEdge], now: in
         if record.archived_at is not None:
             continue
         if record.valid_to is not None and record.valid_to <= now:
-            yield Finding(record.id, f"stopped being true at {iso(record.valid_to)}")
+            yield Finding(record.id, f"no longer valid since {iso(record.valid_to)}")
         elif record.id in contested:
-            yield Finding(record.id, f"contradicted by {contested[record.id]}, and still standing")
+            yield Finding(record.id, f"contradicted by {contested[record.id]}, and still visible")
         elif record.expires_at is not None and record.expires_at <= now:
             yield Finding(record.id, f"expired at {iso(record.expires_at)}, not archived yet")
         elif record.confidence is not None and record.confidence <= FLOOR:
-            yield Finding(record.id, "confidence fell to its floor; nothing confirmed it")
+            yield Finding(record.id, "confidence fell to its minimum")
 
 
 def held_secrets(store: Store) -> Iterator[Finding]:
-    """In every version of every memory, in the kinds of links and in the queries of judgements."""
+    """Likely secrets in every version of every memory, in link kinds and in judged queries."""
     seen: set[Finding] = set()
     for record in store.export_records():
         when = "" if record.retired_at is None else f", in the version of {iso(record.recorded_at)}"
@@ -143,15 +138,15 @@ def _secrets_by_field(record: StoredRecord) -> Iterator[tuple[str, Secret]]:
 
 
 def _orphans(records: Sequence[StoredRecord], edges: Sequence[StoredEdge], store: Store) -> Iterator[Finding]:
-    """What points to nothing."""
+    """Links, reflections and judgements that refer to forgotten memories."""
     there = {record.id for record in records}
     for edge in edges:
         for id in {edge.from_id, edge.to_id} - there:
-            yield Finding(edge.other(id), f"its link of kind {edge.kind} leads to {id}, which is gone")
+            yield Finding(edge.other(id), f"its link of kind {edge.kind} leads to {id}, which does not exist")
     for record in records:
         gone = [id for id in members(record) if id not in there]
         if gone:
-            yield Finding(record.id, f"a reflection on {len(gone)} memories that are gone")
+            yield Finding(record.id, f"a reflection on {len(gone)} memories that do not exist")
     for judgement in store.judgements():
         if judgement.memory_id not in there:
-            yield Finding(judgement.memory_id, "judged, and gone")
+            yield Finding(judgement.memory_id, "judged, but does not exist")

@@ -1,4 +1,4 @@
-"""Corroboration and contradiction: what a new memory does to an older one. Text is never dropped."""
+"""Corroboration and contradiction between a newer and an older memory. No text is ever dropped."""
 
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
@@ -7,32 +7,31 @@ from thinkback.clock import iso
 from thinkback.errors import InvalidInput, unknown_memory
 from thinkback.lifecycle import confidence, journal
 from thinkback.lifecycle.journal import Action
-from thinkback.lifecycle.repetition import by_age, repetitions, saying_of
+from thinkback.lifecycle.repetition import by_age, repetitions, statement_of
 from thinkback.model import CONTESTED, CORROBORATES, Filter, StoredEdge, StoredRecord
 from thinkback.stores.base import Store
 
-DECAYED_UNTIL = "tidy.decayed_until"
-MOST_AT_ONCE = 32  # a batch of more is bulk, and left to `tidy`
-_EQUAL = 1e-9  # two confidences that differ by less are one
+DECAYED_UNTIL = "tidy.decayed_until"  # setting: the time up to which decay is applied
+_EQUAL = 1e-9  # confidences that differ by less are equal
 
 
 def confirm(store: Store, repeats: Mapping[str, str], now: int) -> list[Action]:
-    """Links new memories to the older ones they repeat, and lets these gain; inside the caller's transaction."""
+    """Link new memories to the older ones they repeat and raise the confidence of these; inside the caller's transaction."""
     olds = store.get(sorted(set(repeats.values())))
     pairs = {new: old for new, old in repeats.items() if old in olds and old != new}
     if not pairs:
         return []
-    heard = moments(store, list(olds), now)
+    heard = corroborated_at(store, list(olds), now)
     store.link([StoredEdge(from_id=n, to_id=o, kind=CORROBORATES, created_at=now) for n, o in pairs.items()], now)
     actions = [Action("corroborate", new, {}, {CORROBORATES: old}) for new, old in pairs.items()]
-    counted = (settled(olds[id], [*heard[id], now], now) for id in sorted(set(pairs.values())))
+    counted = (updated_confidence(olds[id], [*heard[id], now], now) for id in sorted(set(pairs.values())))
     grown = [action for action in counted if action is not None]
     store.amend({action.id: action.after for action in grown}, now)
     return [*actions, *grown]
 
 
-def settled(record: StoredRecord, heard: Sequence[int], now: int) -> Action | None:
-    """What brings a memory's confidence up to date, if it is not."""
+def updated_confidence(record: StoredRecord, heard: Sequence[int], now: int) -> Action | None:
+    """The change that brings a memory's confidence up to date, or None."""
     if record.confidence is None or record.claim is None or record.claimed_at is None:
         return None
     left = confidence.current(record.claim, record.claimed_at, record.recorded_at, heard, now)
@@ -40,84 +39,85 @@ def settled(record: StoredRecord, heard: Sequence[int], now: int) -> Action | No
         return None
     before, after = {"confidence": record.confidence}, {"confidence": left}
     if left > record.confidence:
-        return Action("confirm", record.id, before, after, "said again")
+        return Action("confirm", record.id, before, after, "repeated")
     since = max(record.claimed_at, record.recorded_at, *heard)
-    return Action("decay", record.id, before, after, f"not heard again since {iso(since)}")
+    return Action("decay", record.id, before, after, f"not confirmed since {iso(since)}")
 
 
 def retract(store: Store, ids: Sequence[str], now: int) -> None:
-    """Makes others as if memories about to be forgotten had never been heard; inside the caller's transaction."""
-    _sever(store, _heard(store, ids, now), now, set(ids))
+    """Remove the effect of memories that are about to be forgotten; inside the caller's transaction."""
+    _remove(store, _corroborations(store, ids, now), now, set(ids))
 
 
 def reworded(store: Store, id: str, now: int) -> None:
-    """Ends the corroborations by and of a memory that says something else now; inside the caller's transaction."""
-    edges = _heard(store, [id], now)
+    """Remove corroborations that no longer hold for a changed memory; inside the caller's transaction."""
+    edges = _corroborations(store, [id], now)
     ends = sorted({end for edge in edges for end in (edge.from_id, edge.to_id)})
     records, vectors = store.get(ends), store.vectors(ends)
-    sayings = {end: saying_of(record) for end, record in records.items()}
+    statements = {end: statement_of(record) for end, record in records.items()}
 
-    def stands(edge: StoredEdge) -> bool:
-        said = sayings[edge.from_id]
-        theirs = vectors.get(edge.from_id), vectors.get(edge.to_id)
-        return said is not None and said.repeats(sayings[edge.to_id], *theirs)
+    def holds(edge: StoredEdge) -> bool:
+        newer, older = statements[edge.from_id], statements[edge.to_id]
+        return newer is not None and newer.repeats(older, vectors.get(edge.from_id), vectors.get(edge.to_id))
 
-    _sever(store, [edge for edge in edges if not stands(edge)], now)
+    _remove(store, [edge for edge in edges if not holds(edge)], now)
 
 
-def _sever(store: Store, edges: Sequence[StoredEdge], now: int, going: Collection[str] = ()) -> None:
-    """Takes corroborations away and counts anew; those who repeated what is gone repeat the oldest among themselves."""
+def _remove(store: Store, edges: Sequence[StoredEdge], now: int, going: Collection[str] = ()) -> None:
+    """Remove corroborations and update confidences; orphaned repetitions are linked to the oldest one left."""
     orphans: dict[str, list[str]] = defaultdict(list)
     for edge in edges:
         store.unlink(edge.from_id, edge.to_id, CORROBORATES)
         if edge.from_id not in going:
             orphans[edge.to_id].append(edge.from_id)
-    said = {edge.from_id: edge.created_at for edge in edges}
-    adopted: dict[str, str] = {}
+    linked_at = {edge.from_id: edge.created_at for edge in edges}
+    relinked: dict[str, str] = {}
     for left in orphans.values():
-        adopted |= _who_repeats_whom(store, left)
-    store.link([StoredEdge(from_id=n, to_id=o, kind=CORROBORATES, created_at=said[n]) for n, o in adopted.items()], now)
-    _count_anew(store, sorted({*(edge.to_id for edge in edges), *adopted.values()} - set(going)), now)
+        relinked |= _repetitions_among(store, left)
+    store.link(
+        [StoredEdge(from_id=n, to_id=o, kind=CORROBORATES, created_at=linked_at[n]) for n, o in relinked.items()], now
+    )
+    _update_confidences(store, sorted({*(edge.to_id for edge in edges), *relinked.values()} - set(going)), now)
 
 
-def _who_repeats_whom(store: Store, ids: Sequence[str]) -> dict[str, str]:
+def _repetitions_among(store: Store, ids: Sequence[str]) -> dict[str, str]:
     records = sorted(store.get(ids).values(), key=by_age)
     return repetitions(((record.id, record.text, record.source) for record in records), store.vectors)
 
 
-def _count_anew(store: Store, ids: Sequence[str], now: int) -> None:
-    """Brings confidences to what they would have been when they were last counted."""
-    heard, tidied = moments(store, ids, now), decayed_until(store) or 0
+def _update_confidences(store: Store, ids: Sequence[str], now: int) -> None:
+    """Compute confidences again as of the time of their last update."""
+    heard, tidied = corroborated_at(store, ids, now), decayed_until(store) or 0
     actions = (
-        settled(record, heard[id], max(record.claimed_at or 0, tidied, *heard[id]))
+        updated_confidence(record, heard[id], max(record.claimed_at or 0, tidied, *heard[id]))
         for id, record in store.get(ids).items()
     )
     store.amend({action.id: action.after for action in actions if action is not None}, now)
 
 
-def _heard(store: Store, ids: Sequence[str], now: int) -> list[StoredEdge]:
+def _corroborations(store: Store, ids: Sequence[str], now: int) -> list[StoredEdge]:
     """All corroborations by and of these memories."""
     edges = store.edges(ids, Filter(now=now, everything=True), None, kinds=(CORROBORATES,)) if ids else {}
     return list({(edge.from_id, edge.to_id): edge for its in edges.values() for edge in its}.values())
 
 
 def decayed_until(store: Store) -> int | None:
-    """Up to when decay is in the confidences already."""
+    """The time up to which confidences include decay."""
     until = store.setting(DECAYED_UNTIL)
     return None if until is None else int(until)
 
 
-def moments(store: Store, ids: Sequence[str], now: int) -> dict[str, list[int]]:
-    """When each memory was corroborated."""
+def corroborated_at(store: Store, ids: Sequence[str], now: int) -> dict[str, list[int]]:
+    """The times at which each memory was corroborated."""
     found: dict[str, list[int]] = {id: [] for id in ids}
-    for edge in _heard(store, ids, now):
+    for edge in _corroborations(store, ids, now):
         if edge.to_id in found:
             found[edge.to_id].append(edge.created_at)
     return found
 
 
 def contest(store: Store, new_id: str, old_id: str, now: int, close: bool = False) -> StoredEdge:
-    """Marks that a newer memory contradicts an older one; both stand, unless `close` ends the older one where the newer begins."""
+    """Record that a newer memory contradicts an older one; with `close`, the older one's validity ends where the newer begins."""
     if new_id == old_id:
         raise InvalidInput(f"the memory {new_id!r} cannot contradict itself; name two", code="contests_itself")
     with store.transaction():
@@ -141,7 +141,7 @@ def contest(store: Store, new_id: str, old_id: str, now: int, close: bool = Fals
 
 
 def _ending(new: StoredRecord, old: StoredRecord) -> dict[str, int]:
-    """The end of the older one's validity, if it does not end before."""
+    """The new end of the older one's validity, unless it ends earlier already."""
     if new.date < old.date:
         raise InvalidInput(
             f"{new.id!r} is dated {iso(new.date)}, before {old.id!r} ({iso(old.date)}), so it cannot end it; "

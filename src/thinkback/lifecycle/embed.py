@@ -1,4 +1,4 @@
-"""Embeddings for one store: opened on first use, never mixed, never in the way of a write."""
+"""Embeddings for one store: opened on first use, never mixed; a write never fails for lack of a model."""
 
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -12,13 +12,13 @@ from thinkback.model import Draft, StoredRecord, Vector
 from thinkback.models.embedders.base import Embedder
 from thinkback.stores.base import EmbeddingSpace, Store
 
-GIVEN = "given"  # the space of vectors that callers bring themselves
+GIVEN = "given"  # the embedding space of vectors that callers supply
 RETRY_SECONDS = 60.0
 Progress = Callable[[int, int], None]
 
 
 class Embedding:
-    """The embedder of a store; `open_embedder` is called once, on first use, and again a minute after it failed."""
+    """The embedder of a store; `open_embedder` is called on first use, and again at the earliest a minute after a failure."""
 
     def __init__(self, store: Store, open_embedder: Callable[[], Embedder] | None) -> None:
         self._store = store
@@ -30,16 +30,16 @@ class Embedding:
 
     @property
     def configured(self) -> bool:
-        """Whether an embedder was asked for at all."""
+        """Whether there is an embedder."""
         return self._open is not None
 
     @property
     def fingerprint(self) -> str | None:
-        """The identity of the embedder in use, None before its first use."""
+        """The fingerprint of the embedder; None before its first use."""
         return None if self._embedder is None else self._embedder.fingerprint
 
     def embedder(self) -> Embedder:
-        """The embedder, opened; raises what opening it raised."""
+        """The open embedder; raises the error that opening it raised."""
         with self._lock:
             if self._embedder is not None:
                 return self._embedder
@@ -60,7 +60,7 @@ class Embedding:
         return EmbeddingSpace(embedder.fingerprint, embedder.dimensions)
 
     def query(self, text: str) -> Vector:
-        """The vector of a question; refused when the store's vectors are of another model."""
+        """The vector of a query; raises EmbeddingSpaceMismatch if the store's vectors are of another model."""
         embedder = self.embedder()
         self._same_space(embedder)
         return embedder.embed_query(text)
@@ -75,7 +75,7 @@ class Embedding:
             )
 
     def fill(self, drafts: Sequence[Draft]) -> tuple[list[Draft], EmbeddingSpace | None, ThinkbackError | None]:
-        """Drafts with vectors, as far as they can be had, the vectors' space, and what went wrong if something did."""
+        """Drafts with vectors where possible, the vectors' space, and the error if embedding failed."""
         bare = [draft for draft in drafts if draft.vector is None]
         given = self._given_space(drafts) if len(bare) < len(drafts) else None
         if not bare or self._open is None:
@@ -90,7 +90,7 @@ class Embedding:
         return filled, self.space(), None
 
     def _given_space(self, drafts: Sequence[Draft]) -> EmbeddingSpace:
-        """Vectors a caller brings belong to the store's space, else to the embedder's; without either they found their own."""
+        """The space of supplied vectors: the store's, else the embedder's, else one of their own."""
         sizes = sorted({np.size(draft.vector) for draft in drafts if draft.vector is not None})
         space = self._store.embedding_space() or self._usable_space() or EmbeddingSpace(GIVEN, sizes[0])
         for size in sizes:
@@ -104,16 +104,16 @@ class Embedding:
     def _usable_space(self) -> EmbeddingSpace | None:
         try:
             return None if self._open is None else self.space()
-        except ThinkbackError:  # a write never waits for a model
+        except ThinkbackError:  # a write does not need a model
             return None
 
     def passage(self, text: str) -> tuple[Vector | None, EmbeddingSpace | None, ThinkbackError | None]:
-        """The vector of one changed text with its space, or why there is none."""
+        """The vector of one text with its space, or the error."""
         filled, space, error = self.fill([Draft(text=text)])
         return filled[0].vector, space, error
 
     def embed_missing(self, progress: Progress | None = None, batch: int = 64) -> int:
-        """Embeds what was stored without a vector; returns how many."""
+        """Embed memories that have no vector; returns their number."""
         embedder = self.embedder()
         self._same_space(embedder)
         done = 0
@@ -125,7 +125,7 @@ class Embedding:
         return done
 
     def reembed(self, progress: Progress | None = None, batch: int = 64) -> int:
-        """Builds a new generation of vectors beside the old one, then switches; resumes where a killed run stopped."""
+        """Build a new generation of vectors beside the old one, then switch; continues an interrupted run. Returns a count."""
         embedder, space = self.embedder(), self.space()
         left = self._store.begin_reembedding(space)
         done = 0
@@ -139,12 +139,12 @@ class Embedding:
                         progress(done, left)
                 late, switched = self._switch(embedder, space, batch)
                 done += late
-        except NotFound:  # nothing is being built any more
+        except NotFound:  # another process finished or cancelled it
             self._finished_by_another(space)
         return done
 
     def _finished_by_another(self, space: EmbeddingSpace) -> None:
-        """Two processes that embed anew with one model do the work together, and one of them switches."""
+        """Two processes that re-embed with the same model share the work, and one of them switches."""
         live = self._store.embedding_space()
         if live != space:
             raise EmbeddingSpaceMismatch(
@@ -155,7 +155,7 @@ class Embedding:
             )
 
     def _switch(self, embedder: Embedder, space: EmbeddingSpace, batch: int) -> tuple[int, bool]:
-        """Makes the new generation live, unless many were written since; the last few are embedded while nobody can write."""
+        """Make the new generation live, unless many memories were written since; the last few are embedded inside it."""
         with self._store.transaction():
             late = self._store.next_to_reembed(batch)
             if len(late) == batch:

@@ -1,11 +1,20 @@
-"""Forgetting for good: a memory, and everything that was derived from it."""
+"""Forgetting for good: a memory and everything derived from it; on request with a receipt that proves it.
 
-from collections.abc import Iterator, Sequence
+The proof ignores bytes that another memory contains too. A receipt does not repeat anything that the memories said.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 
+from thinkback.clock import from_us
 from thinkback.errors import Action, Notice, Remedy
+from thinkback.lifecycle import proof
 from thinkback.lifecycle.corroboration import retract
 from thinkback.lifecycle.reflect.rebuild import derived_from, rebuild
+from thinkback.lifecycle.result import Result
+from thinkback.model import REFLECTION, Filter
+from thinkback.reflections import members
 from thinkback.stores.base import Store
 
 LINGERING = Notice(
@@ -16,9 +25,9 @@ LINGERING = Notice(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Forgotten:
-    """What went, the reflections that went with it, those written anew in their place, and what is still to be done."""
+@dataclass(frozen=True, slots=True, repr=False)
+class Forgotten(Result):
+    """The ids that existed, the reflections removed with them, and those rebuilt from the remaining members."""
 
     ids: tuple[str, ...]
     reflections: tuple[str, ...] = ()
@@ -32,20 +41,102 @@ class Forgotten:
         return len(self.ids)
 
 
+@dataclass(frozen=True, slots=True, repr=False)
+class Receipt(Result):
+    """The proof of a forgetting.
+
+    `verified`: something was forgotten, no trace of it was found, and files and log were cleared. `too_short` counts texts and ids
+    of less than 8 bytes, which occur in files by chance; they are looked up in the indexes only. `named_by` are reflections written
+    by hand that still list a forgotten memory.
+    """
+
+    forgotten: tuple[str, ...]
+    unknown: tuple[str, ...]
+    at: datetime
+    store: str
+    removed: Mapping[str, int]
+    rebuilt: tuple[str, ...]
+    searches: tuple[proof.Search, ...]
+    files: tuple[proof.Scan, ...]
+    too_short: int
+    log_cleared: bool
+    verified: bool
+    named_by: tuple[str, ...] = ()
+    warnings: tuple[Notice, ...] = ()
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """The messages of the warnings."""
+        return tuple(warning.message for warning in self.warnings)
+
+
 def forget(store: Store, ids: Sequence[str], now: int, *, scrub: bool = False) -> Forgotten:
-    """Removes memories and rebuilds the reflections they were part of, in one transaction; then clears large files if asked."""
+    """Remove memories and rebuild the reflections on them, in one transaction; `scrub` clears large files at once too."""
     with store.transaction():
         derived = derived_from(store, ids, now)
         retract(store, ids, now)
-        gone = store.forget([*ids, *(record.id for record in derived)])
+        removed = set(store.forget([*ids, *(record.id for record in derived)]))
         rebuilt = rebuild(store, derived, now)
-    went = set(gone)
-    lingers = bool(went) and bool(store.scrub_pending())
+    lingers = bool(removed) and bool(store.scrub_pending())
     if lingers and scrub and not store.in_transaction:
         lingers = not store.scrub()
     return Forgotten(
-        ids=tuple(id for id in dict.fromkeys(ids) if id in went),
+        ids=tuple(id for id in dict.fromkeys(ids) if id in removed),
         reflections=tuple(record.id for record in derived),
         rebuilt=tuple(rebuilt),
         warnings=(LINGERING,) if lingers else (),
     )
+
+
+def forget_verified(store: Store, ids: Sequence[str], now: int) -> Receipt:
+    """Forget, then search every index and file for traces."""
+    with store.transaction():  # so that the evidence is exactly what is removed
+        evidence = proof.gather(store, ids)
+        counts = _counts(store, evidence, now)
+        done = forget(store, ids, now)
+    cleared = store.scrub()
+    searches = tuple(proof.search(store, evidence, now))
+    files, too_short = proof.scan(store, evidence)
+    clean = not any(one.found for one in searches) and not any(file.traces for file in files)
+    return Receipt(
+        forgotten=done.ids,
+        unknown=tuple(id for id in dict.fromkeys(ids) if id not in evidence.ids),
+        at=from_us(now),
+        store=store.state().store_id,
+        removed={**counts, "reflections": len(done.reflections)},
+        rebuilt=done.rebuilt,
+        searches=searches,
+        files=tuple(files),
+        too_short=too_short,
+        log_cleared=cleared,
+        verified=bool(done.ids) and clean and cleared,
+        named_by=tuple(_naming(store, done.ids, now)),
+        warnings=tuple(_warnings(done.ids, files)),
+    )
+
+
+def _naming(store: Store, forgotten: Sequence[str], now: int) -> Iterator[str]:
+    for reflection in store.list(Filter(now=now, kinds=(REFLECTION,), everything=True), None):
+        if set(forgotten).intersection(members(reflection)):
+            yield reflection.id
+
+
+def _warnings(forgotten: Sequence[str], files: Sequence[proof.Scan]) -> Iterator[Notice]:
+    if not forgotten:
+        yield Notice("nothing_forgotten", "there was nothing to forget, so nothing is proved")
+    if not files:
+        yield Notice("no_file_read", "no file was read: the store is in memory or on a server")
+    for file in files:
+        yield from (Notice("id_in_file", f"the id {id} still occurs in {file.file}") for id in file.ids)
+
+
+def _counts(store: Store, evidence: proof.Evidence, now: int) -> dict[str, int]:
+    ids = evidence.ids
+    edges = store.edges(sorted(ids), Filter(now=now, everything=True), None, sequence=False)
+    return {
+        "memories": len(ids),
+        "versions": sum(1 for _ in evidence.records()),
+        "vectors": len(evidence.vectors),
+        "links": len({(e.from_id, e.to_id, e.kind) for its in edges.values() for e in its}),
+        "judgements": sum(judgement.memory_id in ids for judgement in store.judgements()),
+    }

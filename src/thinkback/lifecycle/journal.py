@@ -5,8 +5,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from thinkback.clock import from_us
+from thinkback.fields import TIMES
 from thinkback.ids import IdSource
-from thinkback.inputs import TIMES
 from thinkback.stores.base import JournalEntry, Store
 
 

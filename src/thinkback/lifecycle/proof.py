@@ -1,4 +1,4 @@
-"""Proof that something is gone: every leg and index is asked for it, and the live files are read byte by byte."""
+"""Proof of a forgetting: every leg and index is searched, and the live files are read byte by byte."""
 
 import json
 import re
@@ -8,23 +8,22 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from thinkback.inputs import canonical_json
-from thinkback.lifecycle.reflect.observations import pages
 from thinkback.lifecycle.repetition import holding
 from thinkback.model import REFLECTION, Filter, StoredRecord, Vector
 from thinkback.reflections import members
 from thinkback.stores.base import PENDING_SCRUB, SHORTEST_TRACE, Store
 from thinkback.stores.segmentation import segment
 
-RUN = 24  # bytes of text looked for at once
-_NUMBERS = 8  # of a vector looked for at once, from its beginning, middle and end
-_DISTINCT = 4  # bytes at the head of a run; zeros stand everywhere
+RUN = 24  # bytes of text per needle
+_NUMBERS = 8  # of a vector per needle, from its beginning, middle and end
+_DISTINCT = 4  # different bytes at the head of a needle; runs of zeros occur everywhere
 _WORD = re.compile(r"[^\W_]+")
-_DEEP = 100
+_PAGE = 100
 
 
 @dataclass(frozen=True, slots=True)
 class Search:
-    """How often one leg or index was asked, and what it still held of the forgotten."""
+    """The number of searches in one leg or index, and of forgotten memories that they found."""
 
     where: str
     asked: int
@@ -33,7 +32,7 @@ class Search:
 
 @dataclass(frozen=True, slots=True)
 class Scan:
-    """A live file that was read, how many traces stood in it, and the ids among them."""
+    """A live file, the number of traces in it, and the ids among them."""
 
     file: str
     bytes: int
@@ -43,7 +42,7 @@ class Scan:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Evidence:
-    """What is about to be forgotten, kept only until the proof is done."""
+    """What is about to be forgotten; kept only until the proof is complete."""
 
     versions: Mapping[str, Sequence[StoredRecord]]
     vectors: Mapping[str, Vector]
@@ -59,7 +58,7 @@ class Evidence:
 
 
 def gather(store: Store, ids: Sequence[str]) -> Evidence:
-    """Reads what there is of these memories, before it goes."""
+    """Read all versions and vectors of these memories before they are removed."""
     there = list(store.get(ids))
     return Evidence({id: store.history(id) for id in there}, store.vectors(there))
 
@@ -68,7 +67,7 @@ def gather(store: Store, ids: Sequence[str]) -> Evidence:
 
 
 def search(store: Store, evidence: Evidence, now: int) -> Iterator[Search]:
-    """Asks every leg and index for what was forgotten."""
+    """Search every leg and index for what was forgotten."""
     ids, anything = evidence.ids, Filter(now=now, everything=True)
     texts = list(evidence.records())
     yield Search("memories", len(ids), len(store.get(sorted(ids))))
@@ -76,18 +75,18 @@ def search(store: Store, evidence: Evidence, now: int) -> Iterator[Search]:
     yield Search("keyword leg", len(texts), sum(_by_words(store, record, anything, ids) for record in texts))
     vectors = evidence.vectors.values()
     yield Search(
-        "vector leg", len(vectors), sum(_among(store.search_vectors(v, anything, _DEEP), ids) for v in vectors)
+        "vector leg", len(vectors), sum(_among(store.search_vectors(v, anything, _PAGE), ids) for v in vectors)
     )
     yield Search("dates leg", len(ids), len(store.dated(anything.now, anything.only(sorted(ids)), len(ids))))
     yield Search("graph leg", len(ids), len(store.edges(sorted(ids), anything, None)))
     yield Search("links", 1, sum(edge.from_id in ids or edge.to_id in ids for edge in store.export_edges()))
-    reflections = list(pages(store, replace(anything, kinds=(REFLECTION,))))
+    reflections = store.list(replace(anything, kinds=(REFLECTION,)), None)
     yield Search("reflections", len(reflections), sum(bool(ids.intersection(members(r))) for r in reflections))
     yield Search("judgements", 1, sum(judgement.memory_id in ids for judgement in store.judgements()))
-    told = store.journal()
-    yield Search("journal", 1, sum(entry.memory_id in ids or not ids.isdisjoint(entry.named) for entry in told))
+    entries = store.journal()
+    yield Search("journal", 1, sum(entry.memory_id in ids or not ids.isdisjoint(entry.named) for entry in entries))
     yield Search("settings", 1, sum(_names(value, ids) for value in _settings(store).values()))
-    # What only waits to be cleared is told by the receipt itself.
+    # The receipt itself says whether a scrub is pending.
     yield Search("indexes against text", 1, sum(problem.area != PENDING_SCRUB for problem in store.check()))
 
 
@@ -108,9 +107,9 @@ def _names(setting: str, ids: frozenset[str]) -> bool:
 
 def _by_words(store: Store, record: StoredRecord, anything: Filter, ids: frozenset[str]) -> int:
     query = holding(record.text)
-    now = _among(store.search_keywords(query, anything, _DEEP), ids)
+    now = _among(store.search_keywords(query, anything, _PAGE), ids)
     then = replace(anything, known_at=record.recorded_at)
-    return now + _among(store.search_keywords(query, then, _DEEP), ids)
+    return now + _among(store.search_keywords(query, then, _PAGE), ids)
 
 
 def _among(hits: Sequence[object], ids: frozenset[str]) -> int:
@@ -121,7 +120,7 @@ def _among(hits: Sequence[object], ids: frozenset[str]) -> int:
 
 
 def scan(store: Store, evidence: Evidence) -> tuple[list[Scan], int]:
-    """Reads the live files for traces; also returns how many texts and ids are too short to be told from chance."""
+    """Search the live files for traces; also returns the number of texts and ids that are too short to search for."""
     needles, too_short = _needles(evidence)
     files = store.traces(needles)
     traces = _not_shared(store, set().union(*(file.found for file in files)))
@@ -139,14 +138,14 @@ def _ids_in(traces: frozenset[bytes], evidence: Evidence) -> Iterator[str]:
 
 
 def _spelled(id: str) -> set[bytes]:
-    """An id as a column holds it, and as it stands in JSON, with and without escapes."""
+    """An id as it is stored in a column and in JSON, with and without escapes."""
     return {id.encode(), *(json.dumps(id, ensure_ascii=escaped)[1:-1].encode() for escaped in (True, False))}
 
 
 def _needles(evidence: Evidence) -> tuple[set[bytes], int]:
     needles: set[bytes] = set()
     too_short = 0
-    for text in dict.fromkeys(text for record in evidence.records() for text in said(record)):
+    for text in dict.fromkeys(text for record in evidence.records() for text in texts_of(record)):
         runs = runs_of(text)
         needles.update(runs)
         needles.update(word.encode()[:SHORTEST_TRACE] for word in words(text) if len(word.encode()) >= SHORTEST_TRACE)
@@ -161,7 +160,7 @@ def _needles(evidence: Evidence) -> tuple[set[bytes], int]:
 
 
 def _parts(vector: Vector) -> Iterator[bytes]:
-    """A few numbers of a vector from its beginning, middle and end, each time from one that is not zero."""
+    """A few numbers from the beginning, middle and end of a vector, each part starting at a non-zero one."""
     filled = np.flatnonzero(vector)
     for start in dict.fromkeys((filled[0], filled[len(filled) // 2], filled[max(0, len(filled) - _NUMBERS)])):
         part = vector[start : start + _NUMBERS].astype("<f4").tobytes()
@@ -169,8 +168,8 @@ def _parts(vector: Vector) -> Iterator[bytes]:
             yield part
 
 
-def said(record: StoredRecord) -> Iterator[str]:
-    """Every text of a version that lies in the file, as it is and as it is indexed."""
+def texts_of(record: StoredRecord) -> Iterator[str]:
+    """Every text of a version, as stored and as indexed."""
     for text in (record.text, record.essence or "", " ".join(record.tags)):
         if text:
             yield text
@@ -181,7 +180,7 @@ def said(record: StoredRecord) -> Iterator[str]:
 
 
 def runs_of(text: str) -> list[bytes]:
-    """A text cut into runs of 24 bytes, the last one overlapping; none if it has less than 8."""
+    """A text in runs of 24 bytes, the last one overlapping; none if it has less than 8 bytes."""
     data = text.encode()
     if len(data) < SHORTEST_TRACE:
         return []
@@ -190,35 +189,35 @@ def runs_of(text: str) -> list[bytes]:
 
 
 def words(text: str) -> set[str]:
-    """The words of a text as an index spells them, but for their endings."""
+    """The words of a text as an index holds them, before stemming."""
     return set(_WORD.findall(text.lower()))
 
 
 def _not_shared(store: Store, found: set[bytes]) -> set[bytes]:
-    """Of the runs found, those that nothing left in the store accounts for."""
+    """The runs that do not occur in anything left in the store."""
     left = set(found)
-    for whole in _accounts(store) if left else ():
+    for whole in _left_in(store) if left else ():
         left = {run for run in left if run not in whole}
         if not left:
             break
     return left
 
 
-def _accounts(store: Store) -> Iterator[bytes]:
+def _left_in(store: Store) -> Iterator[bytes]:
     ids: list[str] = []
     for record in store.export_records():
         ids.append(record.id)
         names = (record.id, record.thread or "", record.source or "", record.kind, record.tier)
-        texts = "\0".join((*said(record), *names))
+        texts = "\0".join((*texts_of(record), *names))
         yield f"{texts}\0{texts.lower()}".encode()
     yield "\0".join(text for j in store.judgements() for text in (j.query, j.query.lower())).encode()
-    yield "\0".join(_words_of_upkeep(store)).encode()
-    for start in range(0, len(ids), _DEEP):
-        yield from (vector.astype("<f4").tobytes() for vector in store.vectors(ids[start : start + _DEEP]).values())
+    yield "\0".join(_names_of_upkeep(store)).encode()
+    for start in range(0, len(ids), _PAGE):
+        yield from (vector.astype("<f4").tobytes() for vector in store.vectors(ids[start : start + _PAGE]).values())
 
 
-def _words_of_upkeep(store: Store) -> set[str]:
-    """What links, the journal and settings are called by; whom they name is no excuse."""
+def _names_of_upkeep(store: Store) -> set[str]:
+    """The names of link kinds, journal fields and settings; not the ids that they refer to."""
     entries = store.journal()
     fields = {name for entry in entries for name in (*entry.before, *entry.after)}
     kinds = {edge.kind for edge in store.export_edges()}

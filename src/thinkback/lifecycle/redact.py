@@ -1,11 +1,11 @@
-"""Redaction: secrets are taken out of every version of a memory, as if they had never been written.
+"""Redaction: remove secrets from every version of a memory.
 
-A memory that holds one is forgotten and written again without it, under its id, with its history, links and judgements, in one
-transaction; so no index keeps the secret. Where its text held one, its vector is made anew from the redacted text; where that
-fails it has none until someone embeds it, for the old one was made from the secret, and the warnings say so.
+A memory with a secret is forgotten and written again without it, under its id, with its history, links and judgements, in one
+transaction; so no index keeps the secret. If its text changed, it is embedded again; if that fails, it is stored without a vector,
+because the old vector was made from the secret, and a warning says so.
 
-A thread or a kind of link that holds one gets a name of its own, the same for everybody who is in it, so that nothing is torn
-apart and nothing falls together. An id is how others know a memory, so it is left, and told.
+A thread or link kind with a secret is renamed, in the same way for all its members, so that threads are neither split nor merged.
+Ids are never changed, because others refer to them; a warning lists ids with a secret.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -19,19 +19,20 @@ from thinkback.lifecycle.audit import IN_ID, held_secrets
 from thinkback.lifecycle.journal import Action
 from thinkback.lifecycle.reflect.promote import RAISED
 from thinkback.lifecycle.reflect.rebuild import derived_from, rebuild
+from thinkback.lifecycle.result import Result
 from thinkback.lifecycle.secrets.detect import redacted, redacted_json, secrets_in_name
 from thinkback.model import Draft, StoredEdge, StoredRecord
 from thinkback.reflections import members
 from thinkback.stores.base import EmbeddingSpace, JournalEntry, Judgement, Store
 
 Fill = Callable[[Sequence[Draft]], tuple[list[Draft], EmbeddingSpace | None, ThinkbackError | None]]
-_MOST_NAMED = 5
-_OF_A_DRAFT = [field.name for field in fields(Draft) if field.name != "vector"]
+_MAX_NAMED = 5
+_DRAFT_FIELDS = [field.name for field in fields(Draft) if field.name != "vector"]
 
 
-@dataclass(frozen=True, slots=True)
-class Redacted:
-    """The memories that were rewritten, whether the log was cleared of what they held, and what could not be kept."""
+@dataclass(frozen=True, slots=True, repr=False)
+class Redacted(Result):
+    """The memories that were rewritten, and whether the files were cleared of the secrets."""
 
     ids: tuple[str, ...]
     log_cleared: bool = True
@@ -39,28 +40,28 @@ class Redacted:
 
 
 def redact(store: Store, ids: Sequence[str] | None, now: int, fill: Fill) -> Redacted:
-    """Takes likely secrets out of these memories, or out of all; a memory without any is not touched."""
+    """Remove likely secrets from these memories, or from all; memories without any are not changed."""
     while True:
         work = _look(store, ids)
         if not work.versions:
-            return Redacted((), warnings=_of_ids(store, ids))
+            return Redacted((), warnings=_warn_of_ids(store, ids))
         drafts, space, failure = fill(_drafts(store, work))
         with store.transaction():
-            # Embedding takes a while; what was changed, judged or embedded anew meanwhile is looked at again.
+            # Embedding takes a while: start again if any of these memories changed in the meantime.
             if _look(store, ids if ids is not None else list(work.versions)) == work:
                 lost = _rewrite(store, work, drafts, space, now)
                 break
     return Redacted(
-        tuple(work.versions), store.scrub(), (*_warnings(work, drafts, lost, failure), *_of_ids(store, ids))
+        tuple(work.versions), store.scrub(), (*_warnings(work, drafts, lost, failure), *_warn_of_ids(store, ids))
     )
 
 
 @dataclass(frozen=True, slots=True)
 class _Work:
-    versions: Mapping[str, Sequence[StoredRecord]]  # of the memories that hold a secret, as they are
-    clean: Mapping[str, Sequence[StoredRecord]]  # and as they should be
+    versions: Mapping[str, Sequence[StoredRecord]]  # of the memories with a secret, as stored
+    clean: Mapping[str, Sequence[StoredRecord]]  # and as they will be
     judged: Sequence[Judgement]
-    kinds: Mapping[str, str]  # of links, with the new names
+    kinds: Mapping[str, str]  # of links, with their new names
     space: EmbeddingSpace | None  # of the vectors that are kept
 
 
@@ -71,7 +72,7 @@ def _look(store: Store, ids: Sequence[str] | None) -> _Work:
     kinds, linked = _kinds(store, chosen)
     everybody = dict.fromkeys((*chosen, *beside, *(id for ends in linked for id in ends)))
     before = {id: versions for id in everybody if (versions := store.history(id)) and not members(versions[-1])}
-    mine = set(chosen)  # of the others, only the names they share with these
+    mine = set(chosen)  # in the others, only the shared names change
     after = {
         id: [_renamed_thread(_clean(record) if id in mine else record, threads) for record in versions]
         for id, versions in before.items()
@@ -80,14 +81,14 @@ def _look(store: Store, ids: Sequence[str] | None) -> _Work:
     unclean = {j.memory_id for j in judged if j.memory_id in mine and redacted(j.query) != j.query}
     unclean |= {
         id for ends in linked for id in [id for id in ends if id in before][:1]
-    }  # one end takes its links along
+    }  # rewriting one end rewrites its links
     dirty = [id for id in before if id in unclean or after[id] != before[id]]
     judged = [judgement for judgement in judged if judgement.memory_id in dirty]
     return _Work({id: before[id] for id in dirty}, {id: after[id] for id in dirty}, judged, kinds, space)
 
 
 def _threads(store: Store, ids: Sequence[str]) -> tuple[dict[str, str], set[str]]:
-    """New names for the threads of these memories that hold a secret, and everybody who is in one of them."""
+    """New names for these memories' threads that contain a secret, and all memories in such a thread."""
     held = {record.thread for id in ids for record in store.history(id) if record.thread}
     unclean = {thread for thread in held if secrets_in_name(thread)}
     if not unclean:
@@ -97,7 +98,7 @@ def _threads(store: Store, ids: Sequence[str]) -> tuple[dict[str, str], set[str]
 
 
 def _kinds(store: Store, ids: Sequence[str]) -> tuple[dict[str, str], list[tuple[str, str]]]:
-    """New names for the kinds of these memories' links that hold a secret, and the ends of all such links."""
+    """New names for these memories' link kinds that contain a secret, and the ends of all such links."""
     mine, edges = set(ids), list(store.export_edges())
     held = {edge.kind for edge in edges if edge.from_id in mine or edge.to_id in mine}
     kinds = _renamed({kind for kind in held if secrets_in_name(kind)}, (edge.kind for edge in edges))
@@ -105,7 +106,7 @@ def _kinds(store: Store, ids: Sequence[str]) -> tuple[dict[str, str], list[tuple
 
 
 def _renamed(names: Iterable[str], taken: Iterable[str]) -> dict[str, str]:
-    """Names without their secrets, each another one: those that are taken get a number."""
+    """Names without their secrets, all different: a name that is taken gets a number."""
     new: dict[str, str] = {}
     used = set(taken)
     for name in sorted(names):
@@ -116,22 +117,22 @@ def _renamed(names: Iterable[str], taken: Iterable[str]) -> dict[str, str]:
     return new
 
 
-def _of_ids(store: Store, ids: Sequence[str] | None) -> tuple[Notice, ...]:
-    """A warning about ids that hold a likely secret; ids are never changed."""
+def _warn_of_ids(store: Store, ids: Sequence[str] | None) -> tuple[Notice, ...]:
+    """A warning about ids that contain a likely secret."""
     named = ids if ids is not None else dict.fromkeys(record.id for record in store.export_records())
     held = [secret for id in named for secret in secrets_in_name(id)]
-    hints = ", ".join(secret.hint for secret in held[:_MOST_NAMED]) + (" …" if len(held) > _MOST_NAMED else "")
-    left = f"likely secrets in ids were left ({hints}): {IN_ID}"
-    return (Notice("secrets_in_ids", left, Remedy(Remedial.AUDIT)),) if held else ()
+    hints = ", ".join(secret.hint for secret in held[:_MAX_NAMED]) + (" …" if len(held) > _MAX_NAMED else "")
+    message = f"likely secrets in ids remain ({hints}): {IN_ID}"
+    return (Notice("secrets_in_ids", message, Remedy(Remedial.AUDIT)),) if held else ()
 
 
 def _rewrite(store: Store, work: _Work, drafts: Sequence[Draft], space: EmbeddingSpace | None, now: int) -> int:
-    """How many reflections could not be written anew."""
+    """Write the memories again; returns the number of reflections that could not be rebuilt."""
     dirty = list(work.versions)
     edges = _edges(store, dirty)
     derived = derived_from(store, dirty, now)
     gone = {record.id for record in derived}
-    told, noted = store.journal(), store.setting(RAISED)
+    entries, promoted = store.journal(), store.setting(RAISED)
     store.forget([*dirty, *gone])
     store.add(drafts, now, space)
     store.restore_versions([record for versions in work.clean.values() for record in versions[:-1]])
@@ -139,34 +140,34 @@ def _rewrite(store: Store, work: _Work, drafts: Sequence[Draft], space: Embeddin
     store.link([replace(edge, kind=work.kinds.get(edge.kind, edge.kind)) for edge in kept], now)
     store.judge([replace(j, query=redacted(j.query)) for j in work.judged])
     rebuilt = rebuild(store, derived, now)
-    _tell_again(store, told)
-    store.set_setting(RAISED, noted)
+    _restore_journal(store, entries)
+    store.set_setting(RAISED, promoted)
     actions = [Action("redact", id, {}, {"redacted": True}) for id in dirty]
     journal.log(store, actions, now, journal.new_batch("redact", now))
     return len(derived) - len(rebuilt)
 
 
-def _tell_again(store: Store, told: Sequence[JournalEntry]) -> None:
-    """What forgetting took from the journal, but for what itself holds a secret: the memories are there again."""
+def _restore_journal(store: Store, before: Sequence[JournalEntry]) -> None:
+    """Write back the journal entries that the forgetting removed, except those that contain a secret."""
     left = {entry.id: entry for entry in store.journal()}
-    taken = [entry for entry in told if left.get(entry.id) != entry]
+    taken = [entry for entry in before if left.get(entry.id) != entry]
     store.log([e for e in taken if redacted_json([e.before, e.after]) == [e.before, e.after]])
 
 
 def _warnings(work: _Work, drafts: Sequence[Draft], lost: int, failure: ThinkbackError | None) -> tuple[Notice, ...]:
-    """Report vectors that could not be made again; a memory that had none has lost nothing."""
+    """Memories that lost their vector, and reflections removed for that reason."""
     bare = {draft.id for draft in drafts if draft.vector is None}
     unembedded = [id for id, versions in work.versions.items() if versions[-1].embedded and id in bare]
     if not unembedded:
         return ()
-    which = ", ".join(unembedded[:_MOST_NAMED]) + (" …" if len(unembedded) > _MOST_NAMED else "")
+    which = ", ".join(unembedded[:_MAX_NAMED]) + (" …" if len(unembedded) > _MAX_NAMED else "")
     why = failure.message if failure else "this memory was opened without an embedder"
-    bare_now = f"redacted, but stored without vectors ({which}), found by keyword: {why}"
-    told = [Notice("redacted_without_vectors", bare_now, Remedy(Remedial.EMBED_MISSING))]
+    message = f"redacted, but stored without vectors ({which}), found by keyword: {why}"
+    warnings = [Notice("redacted_without_vectors", message, Remedy(Remedial.EMBED_MISSING))]
     if lost:
-        gone = f"reflections removed with those vectors: {lost}"
-        told.append(Notice("reflections_removed", gone, Remedy(Remedial.REFLECT)))
-    return tuple(told)
+        message = f"reflections removed with those vectors: {lost}"
+        warnings.append(Notice("reflections_removed", message, Remedy(Remedial.REFLECT)))
+    return tuple(warnings)
 
 
 def _renamed_thread(record: StoredRecord, threads: Mapping[str, str]) -> StoredRecord:
@@ -186,16 +187,16 @@ def _clean(record: StoredRecord) -> StoredRecord:
 
 
 def _drafts(store: Store, work: _Work) -> list[Draft]:
-    """The present versions, clean; a text that held no secret keeps its vector."""
-    told = [id for id, versions in work.versions.items() if versions[-1].text == work.clean[id][-1].text]
-    vectors = store.vectors(told)
+    """The redacted current versions; an unchanged text keeps its vector."""
+    unchanged = [id for id, versions in work.versions.items() if versions[-1].text == work.clean[id][-1].text]
+    vectors = store.vectors(unchanged)
     return [
-        Draft(**{name: getattr(versions[-1], name) for name in _OF_A_DRAFT}, vector=vectors.get(id))
+        Draft(**{name: getattr(versions[-1], name) for name in _DRAFT_FIELDS}, vector=vectors.get(id))
         for id, versions in work.clean.items()
     ]
 
 
 def _edges(store: Store, ids: Sequence[str]) -> list[StoredEdge]:
-    """Every link of these memories, closed and future ones too."""
+    """Every link of these memories, past and future ones included."""
     mine = set(ids)
     return [edge for edge in store.export_edges() if edge.from_id in mine or edge.to_id in mine]

@@ -1,4 +1,4 @@
-"""Undoing a batch of the journal, newest action first; what was changed since is left alone and told."""
+"""Undo a batch of the journal, newest action first; what was changed since is skipped and reported."""
 
 import json
 from collections.abc import Callable, Mapping, Sequence
@@ -10,17 +10,18 @@ from thinkback.lifecycle.corroboration import DECAYED_UNTIL
 from thinkback.lifecycle.reflect.promote import RAISED, raised
 from thinkback.lifecycle.reflect.rebuild import rebuild
 from thinkback.lifecycle.reflect.themes import as_written
+from thinkback.lifecycle.result import Result
 from thinkback.model import CONTESTED, CORROBORATES, StoredRecord
 from thinkback.stores.base import JournalEntry, Store
 
-_MOST_NAMED = 3
+_MAX_NAMED = 3
 
 
-@dataclass(frozen=True, slots=True)
-class Undone:
-    """What undoing a batch came to: memories brought back to what they were, and those left alone with the reason.
+@dataclass(frozen=True, slots=True, repr=False)
+class Undone(Result):
+    """The memories that were changed back, and those skipped with the reason.
 
-    `passed_over` are the later batches of which nothing could be undone, when none was named: the reason by memory, by batch.
+    `passed_over`: if no batch was named, later batches of which nothing could be undone, with the reason for each memory.
     """
 
     batch: str
@@ -30,7 +31,7 @@ class Undone:
 
 
 def undo(store: Store, batch: str | None, now: int) -> Undone:
-    """Undoes a batch; if none is named, the last one of which anything can be undone."""
+    """Undo a batch; by default the last one of which anything can be undone."""
     with store.transaction():
         if batch is not None:
             entries = store.journal(batch)
@@ -51,23 +52,23 @@ def undo(store: Store, batch: str | None, now: int) -> Undone:
 
 
 def why_left(reasons: Mapping[str, str]) -> str:
-    """Why memories were left alone: `was forgotten (m0, m1, m2 and 4 more); was changed since: tier (m9)`."""
+    """Why memories were skipped: `was forgotten (m0, m1, m2 and 4 more); was changed since: tier (m9)`."""
     ids: dict[str, list[str]] = {}
     for id, reason in reasons.items():
         ids.setdefault(reason, []).append(id)
-    more = {reason: len(its) - _MOST_NAMED for reason, its in ids.items()}
+    more = {reason: len(its) - _MAX_NAMED for reason, its in ids.items()}
     return "; ".join(
-        f"{reason} ({', '.join(its[:_MOST_NAMED])}{f' and {more[reason]} more' if more[reason] > 0 else ''})"
+        f"{reason} ({', '.join(its[:_MAX_NAMED])}{f' and {more[reason]} more' if more[reason] > 0 else ''})"
         for reason, its in ids.items()
     )
 
 
 def barred(entry: JournalEntry) -> str | None:
-    """Why an action can never be undone, whatever became of its memory since."""
+    """Why an action can never be undone, or None."""
     if entry.action == "redact":
         return "a redaction cannot be undone"
-    if not entry.before and not entry.after:  # forgetting a memory takes its name from the entries of others
-        return "what it was about was forgotten"
+    if not entry.before and not entry.after:  # forgetting a memory removes its id from other entries
+        return "its subject was forgotten"
     if entry.action not in _SPECIAL and not (entry.before and set(entry.before) <= set(STANDING)):
         return f"a {entry.action} cannot be undone"
     return None
@@ -87,7 +88,7 @@ def _undo_batch(store: Store, batch: str, entries: Sequence[JournalEntry], now: 
 
 
 def _undo(store: Store, entry: JournalEntry, now: int) -> str | None:
-    """Takes back one action; returns why it cannot."""
+    """Undo one action; returns the reason if it cannot."""
     never = barred(entry)
     if never is not None:
         return never
@@ -98,7 +99,7 @@ def _undo(store: Store, entry: JournalEntry, now: int) -> str | None:
     reason = _changed_since(record, entry.after)
     if reason is None:
         store.amend({entry.memory_id: entry.before}, now)
-        _note_priority(store, entry)
+        _update_promotions(store, entry)
     return reason
 
 
@@ -109,21 +110,21 @@ def _changed_since(record: StoredRecord | None, after: Mapping[str, object]) -> 
     return f"was changed since: {', '.join(other)}" if other else None
 
 
-def _note_priority(store: Store, entry: JournalEntry) -> None:
-    """Keeps in mind who stands at P1 by promotion."""
+def _update_promotions(store: Store, entry: JournalEntry) -> None:
+    """Keep the record of promoted memories in step."""
     if entry.action not in ("promote", "demote"):
         return
-    noted = raised(store)
+    promoted = raised(store)
     if entry.action == "promote":
-        noted.pop(entry.memory_id, None)
+        promoted.pop(entry.memory_id, None)
     else:
-        noted[entry.memory_id] = str(entry.after["priority"])
-    store.set_setting(RAISED, json.dumps(noted, sort_keys=True))
+        promoted[entry.memory_id] = str(entry.after["priority"])
+    store.set_setting(RAISED, json.dumps(promoted, sort_keys=True))
 
 
 def _unlink(store: Store, entry: JournalEntry, now: int) -> str | None:
     gone = store.unlink(entry.memory_id, str(entry.after[CORROBORATES]), CORROBORATES)
-    return None if gone else "the link is gone already"
+    return None if gone else "the link does not exist any more"
 
 
 def _uncontest(store: Store, entry: JournalEntry, now: int) -> str | None:
@@ -132,7 +133,7 @@ def _uncontest(store: Store, entry: JournalEntry, now: int) -> str | None:
     record = store.get([entry.memory_id]).get(entry.memory_id)
     reason = _changed_since(record, after)
     if reason is None:
-        if known is None and other is not None:  # what contradicted it may be forgotten; it can still be opened again
+        if known is None and other is not None:  # the validity can be restored even if the newer memory was forgotten
             store.unlink(entry.memory_id, str(other), CONTESTED)
         if before:
             store.update(entry.memory_id, before, now)
@@ -142,13 +143,13 @@ def _uncontest(store: Store, entry: JournalEntry, now: int) -> str | None:
 def _unreflect(store: Store, entry: JournalEntry, now: int) -> str | None:
     if not store.forget([entry.memory_id]):
         return "was forgotten"
-    store.log([replace(entry, undone_at=now)])  # it went with the theme, but that it was undone is worth knowing
+    store.log([replace(entry, undone_at=now)])  # the entry was removed with the theme; keep it as undone
     return None
 
 
 def _reflect_again(store: Store, entry: JournalEntry, now: int) -> str | None:
     if not entry.before.get("members"):
-        return "what it was about was forgotten"
+        return "its subject was forgotten"
     return (
         None if rebuild(store, [as_written(entry.memory_id, entry.before["members"])], now) else "its members changed"
     )

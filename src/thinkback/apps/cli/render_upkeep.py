@@ -14,8 +14,8 @@ from thinkback.apps.words import counted, themes_told
 from thinkback.errors import NotFound
 from thinkback.fields import TIMES
 from thinkback.lifecycle.audit import AuditReport
+from thinkback.lifecycle.forget import Receipt
 from thinkback.lifecycle.journal import Action
-from thinkback.lifecycle.receipt import Receipt
 from thinkback.lifecycle.reflect.model import Reflected, Theme
 from thinkback.lifecycle.undo import Undone, why_left
 from thinkback.model import Record
@@ -53,7 +53,7 @@ def _show_proof(receipt: Receipt) -> None:
     for file in receipt.files:
         rows.add_row(styled(file.file), f"{file.bytes} bytes", str(file.traces))
     show(rows)
-    show(*(styled(note, "dim") for note in receipt.notes))
+    show(*(styled(warning.message, "dim") for warning in receipt.warnings))
     if not receipt.verified:
         show(styled("not verified", "bold red"))
     elif not receipt.too_short:

@@ -2,7 +2,7 @@
 
 import json
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -82,8 +82,3 @@ def observe(store: Store, now: int) -> Observations:
         raised=json.loads(snapshot.settings.get(RAISED, "{}")),
         token=snapshot.settings.get(SEEN),
     )
-
-
-def pages(store: Store, filter: Filter) -> Iterator[StoredRecord]:
-    """Every memory that passes, newest first, as of one moment."""
-    yield from store.list(filter, None)

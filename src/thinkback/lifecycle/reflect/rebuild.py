@@ -6,7 +6,6 @@ import numpy as np
 
 from thinkback.lifecycle.reflect import themes
 from thinkback.lifecycle.reflect.model import PUBLISHED, Theme
-from thinkback.lifecycle.reflect.observations import pages
 from thinkback.lifecycle.reflect.phrases import Lexicon, key_phrases
 from thinkback.lifecycle.reflect.plan import SAME
 from thinkback.model import CONSOLIDATED, REFLECTION, Draft, Filter, StoredEdge, StoredRecord
@@ -51,8 +50,8 @@ def rebuild(store: Store, old: Sequence[StoredRecord], now: int) -> list[str]:
 
 def renew(store: Store, now: int) -> list[str]:
     """Set the vector of every reflection to the mean of its members'; for use after re-embedding. Returns what changed."""
-    every = [reflection.id for reflection in pages(store, Filter(now=now, kinds=(REFLECTION,), everything=True))]
-    return [id for id in every if _renewed(store, id, now)]
+    reflections = store.list(Filter(now=now, kinds=(REFLECTION,), everything=True), None)
+    return [reflection.id for reflection in reflections if _renewed(store, reflection.id, now)]
 
 
 def _renewed(store: Store, id: str, now: int) -> bool:

@@ -1,4 +1,4 @@
-"""A kind of secret, and what its value looks like: filled in, given as such, made up."""
+"""The pattern of one kind of secret, and checks that its value is not a placeholder, a variable or an ordinary word."""
 
 import re
 from collections.abc import Callable, Iterator
@@ -6,20 +6,20 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class Shape:
-    """What a kind of secret looks like; group `s` is the secret where the pattern holds more, `check` refuses look-alikes."""
+class Pattern:
+    """One kind of secret: the group `s`, if there is one, is the secret itself; `check` rejects look-alikes."""
 
     what: str
-    pattern: re.Pattern[str]
+    regex: re.Pattern[str]
     check: Callable[[str], bool] | None = None
-    words: tuple[str, ...] = ()  # one of them is in any match, in some case: most texts are not worth the pattern
+    words: tuple[str, ...] = ()  # every match contains one of them, in any case: a fast test before the regex
 
     def spans(self, text: str, lowered: str) -> Iterator[tuple[int, int]]:
-        """Where the text holds one."""
+        """Where such secrets are in the text."""
         if self.words and not any(word in lowered for word in self.words):
             return
-        group: str | int = "s" if "s" in self.pattern.groupindex else 0
-        for match in self.pattern.finditer(text):
+        group: str | int = "s" if "s" in self.regex.groupindex else 0
+        for match in self.regex.finditer(text):
             if self.check is None or self.check(match[group]):
                 yield match.span(group)
 
@@ -29,26 +29,26 @@ def has_digit(value: str) -> bool:
 
 
 def is_filled_in(value: str) -> bool:
-    """Not a placeholder."""
+    """Whether a value is not a placeholder."""
     bare = value.lower()
     blank = len(set(bare)) < 2 or _PLACEHOLDERS.fullmatch(bare) or bare.startswith(_TEMPLATES)
     return not blank and "[redacted" not in bare
 
 
-def is_given(value: str) -> bool:
-    """A password somebody wrote down, not the code that fetches it."""
+def is_literal(value: str) -> bool:
+    """Whether it is a literal value, not code that reads one."""
     core = _CLOSING.split(value, maxsplit=1)[0]
     return len(core) >= 4 and is_filled_in(core) and not _REFERENCE.match(core)
 
 
-def is_told(value: str) -> bool:
-    """The same in prose, where it must look made up: "the password is wrong", "the password is case-sensitive"."""
+def is_literal_in_prose(value: str) -> bool:
+    """The same in prose, where it must also look random: not "the password is wrong" or "… is case-sensitive"."""
     bare = value.strip("\"'`*.,!?()")
-    return is_given(value) and has_digit(bare) and any(map(str.isalpha, bare)) and not reads_as_words(bare)
+    return is_literal(value) and has_digit(bare) and any(map(str.isalpha, bare)) and not reads_as_words(bare)
 
 
 def reads_as_words(bare: str) -> bool:
-    """Joined words and measures (24-hour, sha256-hashed), or an address."""
+    """Whether it is joined words and measures (24-hour, sha256-hashed), or a URL."""
     parts = _JOINT.split(bare)
     compound = len(parts) > 1 and any(part.isalpha() and len(part) > 2 for part in parts)
     return "://" in bare or all(
@@ -68,7 +68,7 @@ _PLACEHOLDERS = re.compile(
     r"password|secret|token|none|null|true|false|changeme|example|required|optional|string|text|bytes|input|await|lambda"
     r"|undefined|hidden|redacted|todo|passwd|user|username|value"
 )
-_CLOSING = re.compile(r"[)\]}]")  # of the call that a name stands in
+_CLOSING = re.compile(r"[)\]}]")  # of the enclosing call
 _REFERENCE = re.compile(
     r"[(\[]|[A-Za-z_][\w.]*[(\[]"  # a call or a look-up
     r"|(?:[A-Z_]+|[a-z]+(?:_[a-z]+)+)$"  # a constant, a variable
