@@ -44,7 +44,7 @@ def test_a_slide_is_written_at_once_and_never_by_the_thread_that_searches(
         clock.advance(HOUR)
         with watched(memory, monkeypatch) as threads:
             memory.recall("plumber")
-        assert [name.split("_")[0] for name in threads] == ["thinkback-recalls"]
+        assert [name.split("_")[0] for name in threads] == ["thinkback-access-log"]
         assert stored(memory, id).expires_at == clock() + 72 * HOUR
 
 

@@ -121,7 +121,7 @@ def test_orphans_are_what_points_to_nothing(tmp_path: Path) -> None:
         ids = [memory.remember(f"the small grey cat Oscar likes his {thing}").id for thing in ("sofa", "fish", "birds")]
         (theme,) = memory.reflect().created
         memory.store.forget([ids[0]])  # behind the back of what rebuilds reflections
-        assert memory.audit().orphans == (Finding(theme, "a reflection on 1 memories that are gone"),)
+        assert memory.audit().orphans == (Finding(theme, "a reflection on 1 memories that do not exist"),)
         memory.forget(ids[1])
         assert memory.audit().orphans == ()
 

@@ -7,8 +7,8 @@ from lifecycle_fixtures import living, stored
 
 from thinkback.clock import DAY, HOUR, from_us
 from thinkback.errors import InvalidInput, NotFound
-from thinkback.lifecycle.corroboration import BULK
 from thinkback.lifecycle.repetition import NEAR, Statement, repetitions
+from thinkback.lifecycle.write import BULK
 from thinkback.model import Vector
 
 

@@ -91,7 +91,7 @@ def test_what_was_known_is_taken_over_and_can_be_forgotten() -> None:
     again = Neighbourhood(matrix, 0.7)
     again.set_nearest(linked, whole.nearest[linked])
     assert again.cosine.tolist() == whole.cosine.tolist()
-    again.forget(linked)
+    again.clear(linked)
     assert set(again.nearest.tolist()) == {-1}
 
 
