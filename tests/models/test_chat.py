@@ -7,6 +7,7 @@ import socket
 import threading
 import traceback
 from collections.abc import Callable, Iterator
+from contextlib import nullcontext
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -14,10 +15,12 @@ from typing import Any
 
 import httpx
 import pytest
+from codes import raises
 
 from thinkback.errors import InvalidInput, RemoteError
 from thinkback.models.chat import OpenAiChat
-from thinkback.search.query.tags import InferredTag, Vocabulary, tags_from_llm
+from thinkback.search.query.ask_model import ask_for_tags
+from thinkback.search.query.tags import InferredTag, Vocabulary
 
 KEY = "sk-secret-0123456789"
 
@@ -193,30 +196,30 @@ class TestNonsense:
     )
     def test_an_answer_that_is_no_completion_is_a_remote_error_at_once(self, server, chat, waits, body):
         server.script = [fails(200, body)]
-        with pytest.raises(RemoteError, match="no chat completion"):
+        with raises(RemoteError, "invalid_answer"):
             chat.complete("s", "u", 1)
         assert (len(server.requests), waits) == (1, [])
 
     def test_an_oversized_answer_is_refused(self, server):
         server.script = [says("x" * 2000)]
         assert len(OpenAiChat(server.base_url, "m", max_answer_bytes=3000).complete("", "", 1)) == 2000
-        with pytest.raises(RemoteError, match="more than 1000 bytes"):
+        with raises(RemoteError, "answer_too_large"):
             OpenAiChat(server.base_url, "m", max_answer_bytes=1000).complete("", "", 1)
 
     def test_a_packed_answer_is_not_unpacked(self, server, chat):
         """A megabyte of spaces packs to a kilobyte, and the limit is one of what we hold in memory."""
         server.script = [fails(200, gzip.compress(completion(" " * 1_000_000 + "x")), Content_Encoding="gzip")]
-        with pytest.raises(RemoteError, match="no chat completion"):
+        with raises(RemoteError, "invalid_answer"):
             chat.complete("s", "u", 1)
 
     def test_an_endless_answer_is_read_no_further_than_the_limit(self, server):
         server.script = [trickle(b"HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n", b"x" * 600)]
-        with pytest.raises(RemoteError, match="more than 1000 bytes"):
+        with raises(RemoteError, "answer_too_large"):
             OpenAiChat(server.base_url, "m", max_answer_bytes=1000, timeout_s=30).complete("", "", 1)
 
     def test_a_redirect_is_not_followed_with_the_key(self, server, chat):
         server.script = [fails(307, b"", Location="http://127.0.0.1:9/steal")]
-        with pytest.raises(RemoteError, match="answered 307"):
+        with raises(RemoteError, "http_status"):
             chat.complete("s", "u", 1)
 
 
@@ -244,7 +247,7 @@ class TestRetries:
         with socket.create_server(("127.0.0.1", 0)) as unused:
             port = unused.getsockname()[1]
         chat = OpenAiChat(f"http://127.0.0.1:{port}/v1", "m", sleep=waits.append)
-        with pytest.raises(RemoteError, match="did not answer: ConnectError"):
+        with raises(RemoteError, "unreachable"):
             chat.complete("s", "u", 1)
         assert len(waits) == 2
 
@@ -272,7 +275,7 @@ class TestRetries:
 
     def test_a_wait_beyond_the_deadline_is_not_begun(self, server, chat, waits):
         server.script = [fails(429, Retry_After="3600")]
-        with pytest.raises(RemoteError, match="answered 429"):
+        with raises(RemoteError, "http_status"):
             chat.complete("s", "u", 1)
         assert (len(server.requests), waits) == (1, [])
 
@@ -289,18 +292,18 @@ class TestTheDeadline:
     )
     def test_a_slow_trickle_ends_with_it(self, server, first, piece):
         server.script = [trickle(first, piece)]
-        with pytest.raises(RemoteError, match=r"took longer than 0\.3 s"):
+        with raises(RemoteError, "timeout"):
             OpenAiChat(server.base_url, "m", timeout_s=0.3).complete("s", "u", 1)
         assert len(server.requests) == 1
 
     def test_silence_ends_with_it(self, server):
         server.script = [lambda handler: handler.server.closing.wait(10) and None]
-        with pytest.raises(RemoteError, match=r"took longer than 0\.2 s"):
+        with raises(RemoteError, "timeout"):
             OpenAiChat(server.base_url, "m", timeout_s=0.2).complete("s", "u", 1)
 
     def test_it_covers_the_waits_between_tries(self, server, waits):
         server.script = [fails(503)]
-        with pytest.raises(RemoteError, match="answered 503"):
+        with raises(RemoteError, "http_status"):
             OpenAiChat(server.base_url, "m", timeout_s=0.4, sleep=waits.append).complete("s", "u", 1)
         assert waits == []
 
@@ -377,8 +380,7 @@ class TestTagsOverHttp:
             (hang_up, ()),
         ],
     )
-    def test_every_answer_gives_known_tags_or_a_reason(self, server, chat, step, tags):
+    def test_every_answer_gives_known_tags_or_an_error(self, server, chat, step, tags):
         server.script = [step]
-        choice = tags_from_llm("my animals", self.vocabulary, chat)
-        assert choice.tags == tuple(InferredTag(tag, "llm") for tag in tags)
-        assert (choice.problem is None) == bool(tags)
+        with nullcontext() if tags else pytest.raises(RemoteError):
+            assert ask_for_tags("my animals", self.vocabulary, chat) == tuple(InferredTag(tag, "llm") for tag in tags)

@@ -1,7 +1,7 @@
 """One small chat protocol, and its implementation over OpenAI's HTTP convention.
 
-Ollama, vLLM, llama.cpp and OpenAI all speak it. Nothing in Thinkback needs a language model; where one is given, it
-is asked for the tags and dates that rules cannot find, and to say themes in a sentence.
+Ollama, vLLM, llama.cpp and OpenAI all offer it. Nothing in Thinkback needs a language model; if there is one, it is asked
+for tags and dates that rules cannot find, and for a sentence about each theme.
 """
 
 import json
@@ -12,8 +12,6 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Protocol
 from urllib.parse import urlsplit
@@ -23,7 +21,6 @@ from thinkback.errors import InvalidInput, RemoteError, ThinkbackError
 if TYPE_CHECKING:
     import httpx
 
-_PASSING = frozenset({408, 425, 429, 500, 502, 503, 504, 529})
 _FIRST_WAIT_S = 0.5
 
 
@@ -35,7 +32,7 @@ class Chat(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Guarded:
-    """A chat of anybody's, whose every failure is a `RemoteError`; what it raises otherwise, only its author knows."""
+    """A chat of the caller's own, whose every failure becomes a `RemoteError`."""
 
     chat: Chat
 
@@ -47,15 +44,17 @@ class Guarded:
         except Exception as error:
             raise RemoteError(f"the language model failed with {type(error).__name__}: {str(error)[:200]}") from error
         if not isinstance(answer, str):
-            raise RemoteError(f"the language model answered no text but {type(answer).__name__}")
+            raise RemoteError(
+                f"the language model returned {type(answer).__name__}, expected str", code="invalid_answer"
+            )
         return answer
 
 
-class _Passing(RemoteError):
-    """A failure that may be gone in a moment."""
+class _Transient(RemoteError):
+    """A failure that is worth another try."""
 
-    def __init__(self, message: str, retry_after_s: float | None = None) -> None:
-        super().__init__(message)
+    def __init__(self, message: str, code: str, retry_after_s: float | None = None) -> None:
+        super().__init__(message, code=code)
         self.retry_after_s = retry_after_s
 
 
@@ -63,9 +62,8 @@ class _Passing(RemoteError):
 class OpenAiChat:
     """A chat model behind `<base_url>/chat/completions`, for example `http://localhost:11434/v1` for Ollama.
 
-    `timeout_s` bounds a whole call, with its retries, its waits and servers that send a byte now and then.
-    `options` go into every request as they are; OpenAI's reasoning models want `{}` there and
-    `max_completion_tokens` as the name of the token limit.
+    `timeout_s` bounds a whole call, including retries, waits and slow responses. `options` go into every request
+    unchanged; OpenAI's reasoning models need `{}` there and `max_completion_tokens` as the name of the token limit.
     """
 
     base_url: str
@@ -83,7 +81,7 @@ class OpenAiChat:
         _check_address(self.base_url)
         # httpx would quote a key that it cannot send.
         if self.api_key and not (self.api_key.isascii() and self.api_key.isprintable() and " " not in self.api_key):
-            raise InvalidInput("api_key holds characters that a header cannot carry; is there a space or line break?")
+            raise InvalidInput("api_key has characters that a header cannot carry, such as a space or a line break")
         if not (self.timeout_s > 0 and math.isfinite(self.timeout_s) and self.retries >= 0):
             raise InvalidInput(f"timeout_s must be above 0 and retries at least 0: {self.timeout_s}, {self.retries}")
 
@@ -93,7 +91,7 @@ class OpenAiChat:
         payload = {**self.options, "model": self.model, "messages": messages, self.token_limit_name: max_tokens}
         body = json.dumps(payload).encode()
         deadline = time.monotonic() + self.timeout_s
-        failure: _Passing | None = None
+        failure: _Transient | None = None
         for attempt in range(self.retries + 1):
             if failure is not None:
                 wait = _FIRST_WAIT_S * 2 ** (attempt - 1) if failure.retry_after_s is None else failure.retry_after_s
@@ -102,29 +100,34 @@ class OpenAiChat:
                 self.sleep(wait)
             try:
                 return self._attempt(body, deadline)
-            except _Passing as problem:
+            except _Transient as problem:
                 failure = problem
-        raise RemoteError(str(failure))
+        raise RemoteError(str(failure), code=failure.code if failure else None)
 
     def _attempt(self, body: bytes, deadline: float) -> str:
         remaining = deadline - time.monotonic()
         if remaining <= 0:
-            raise RemoteError(f"{self._place} took longer than {self.timeout_s:g} s")
+            raise self._timeout()
         with _Watchdog(remaining) as watchdog:
             answer = self._exchange(body, remaining, watchdog)
         if watchdog.expired or (isinstance(answer, str) and time.monotonic() >= deadline):
-            raise RemoteError(f"{self._place} took longer than {self.timeout_s:g} s")
+            raise self._timeout()
         if isinstance(answer, str):
-            raise _Passing(f"{self._place} did not answer: {answer}")
+            raise _Transient(f"{self._place} did not answer: {answer}", "unreachable")
         return self._text(answer)
 
+    def _timeout(self) -> RemoteError:
+        return RemoteError(f"{self._place} took longer than {self.timeout_s:g} s", code="timeout")
+
     def _exchange(self, body: bytes, remaining: float, watchdog: "_Watchdog") -> "_Answer | str":
-        """The answer, or the name of what broke the connection; httpx's own errors carry the key in their request."""
+        """The answer, or the name of the connection error; httpx's own errors carry the key in their request."""
         import httpx
+
+        from thinkback.models.endpoint import TRANSIENT, retry_after_seconds
 
         transport = self.transport or httpx.HTTPTransport(verify=self.base_url.startswith("https:"))
         try:
-            # No environment: a proxy or a certificate store is part of the transport that is passed.
+            # Ignores the environment: a proxy or a certificate store is part of the transport passed in.
             with (
                 httpx.Client(transport=transport, timeout=remaining, trust_env=False) as client,
                 client.stream(
@@ -135,10 +138,11 @@ class OpenAiChat:
                     extensions={"trace": watchdog.trace},
                 ) as response,
             ):
-                # Unpacking could make a small answer large; we ask for none, and read none.
+                # Decompression could make a small answer large; none is requested, and none is read.
                 packed = "content-encoding" in response.headers
                 raw = b"" if packed else _read(response.iter_bytes(), self.max_answer_bytes)
-                return _Answer(response.status_code, raw, _seconds(response.headers.get("retry-after")))
+                retry_after = retry_after_seconds(response.headers.get("retry-after"))
+                return _Answer(response.status_code, raw, response.status_code in TRANSIENT, retry_after)
         except httpx.HTTPError as error:
             return type(error).__name__
 
@@ -152,20 +156,22 @@ class OpenAiChat:
 
     def _text(self, answer: "_Answer") -> str:
         if not 200 <= answer.status < 300:
-            kind = _Passing if answer.status in _PASSING else RemoteError
-            problem = kind(f"{self._place} answered {answer.status}: {self._quoted(answer)}")
-            if isinstance(problem, _Passing):
-                problem.retry_after_s = answer.retry_after_s
-            raise problem
+            message = f"{self._place} answered {answer.status}: {self._quoted(answer)}"
+            if answer.transient:
+                raise _Transient(message, "http_status", answer.retry_after_s)
+            raise RemoteError(message, code="http_status")
         if len(answer.raw) > self.max_answer_bytes:
-            raise RemoteError(f"{self._place} answered more than {self.max_answer_bytes} bytes")
+            raise RemoteError(
+                f"{self._place} answered more than {self.max_answer_bytes} bytes", code="answer_too_large"
+            )
         text = _content(answer.raw)
         if text is None:
-            raise RemoteError(f"{self._place} answered something that is no chat completion: {self._quoted(answer)}")
+            message = f"{self._place} returned something that is not a chat completion: {self._quoted(answer)}"
+            raise RemoteError(message, code="invalid_answer")
         return text
 
     def _quoted(self, answer: "_Answer") -> str:
-        """The beginning of an answer; servers like to quote the key that they did not accept."""
+        """The beginning of an answer without the key, which servers may quote when they reject it."""
         said = " ".join(answer.raw[:4096].decode("utf-8", "replace").split())
         return repr((said.replace(self.api_key, "***") if self.api_key else said)[:200])
 
@@ -174,14 +180,14 @@ class OpenAiChat:
 class _Answer:
     status: int
     raw: bytes
+    transient: bool
     retry_after_s: float | None
 
 
 class _Watchdog:
-    """Cuts the connections of a call at its deadline.
+    """Closes the connections of a call at its deadline.
 
-    A timeout of httpx is one of silence: a server that sends a byte now and then, even of its headers, never
-    exceeds it.
+    httpx only limits the silence between two bytes, so a server that keeps sending single bytes never exceeds its timeout.
     """
 
     def __init__(self, seconds: float) -> None:
@@ -223,7 +229,7 @@ def _check_address(base_url: str) -> None:
 
 
 def _read(chunks: Iterable[bytes], most: int) -> bytes:
-    """All bytes, or a little more than the most that is wanted."""
+    """All bytes, or a few more than `most`."""
     raw = bytearray()
     for chunk in chunks:
         raw += chunk
@@ -238,16 +244,3 @@ def _content(raw: bytes) -> str | None:
     except (ValueError, LookupError, TypeError, RecursionError):
         return None
     return text if isinstance(text, str) and text.strip() else None
-
-
-def _seconds(retry_after: str | None) -> float | None:
-    """`Retry-After` is a number of seconds or a date; anything else is as if it were not there."""
-    if retry_after is None:
-        return None
-    with suppress(ValueError):
-        seconds = float(retry_after)
-        return seconds if math.isfinite(seconds) and seconds >= 0 else None
-    with suppress(ValueError):
-        moment = parsedate_to_datetime(retry_after)
-        return max(0.0, (moment - datetime.now(UTC if moment.tzinfo else None)).total_seconds())
-    return None

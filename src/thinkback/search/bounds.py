@@ -1,4 +1,4 @@
-"""What the numbers and names of a recipe may be; every refusal says what, the value given, and what is allowed."""
+"""Checks of the numbers and names in a recipe; every error says which setting, the value given, and what is allowed."""
 
 import math
 from collections.abc import Iterable
@@ -10,28 +10,31 @@ from thinkback.errors import RecipeError, did_you_mean
 def finite(value: Any, what: str) -> float:
     """The value as a float, if it is a number at all."""
     if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-        raise RecipeError(f"{what} must be a finite number; got {value!r}")
+        raise RecipeError(f"{what} must be a finite number; got {value!r}", code="invalid_value")
     return float(value)
 
 
-def at_least(low: float, value: Any, what: str, remedy: str = "") -> None:
-    """`remedy` tells what to write instead, where the bound alone does not say it."""
-    if finite(value, what) < low:
-        raise RecipeError(f"{what} must be at least {low:g}; got {value!r}" + (remedy and f". {remedy}"))
+def at_least(low: float, value: Any, what: str, hint: str = "") -> None:
+    """`hint` says what to write instead, where the bound does not say it."""
+    _check(finite(value, what) >= low, f"{what} must be at least {low:g}; got {value!r}", hint)
 
 
-def above(low: float, value: Any, what: str, remedy: str = "") -> None:
-    if finite(value, what) <= low:
-        raise RecipeError(f"{what} must be more than {low:g}; got {value!r}" + (remedy and f". {remedy}"))
+def above(low: float, value: Any, what: str, hint: str = "") -> None:
+    _check(finite(value, what) > low, f"{what} must be more than {low:g}; got {value!r}", hint)
 
 
 def between(low: float, high: float, value: Any, what: str) -> None:
-    if not low <= finite(value, what) <= high:
-        raise RecipeError(f"{what} must lie between {low:g} and {high:g}; got {value!r}")
+    _check(low <= finite(value, what) <= high, f"{what} must lie between {low:g} and {high:g}; got {value!r}")
 
 
-def one_of(known: Iterable[str], name: Any, what: str) -> None:
-    """`what` is the noun of the table, as in "scale"."""
+def _check(holds: bool, message: str, hint: str = "") -> None:
+    if not holds:
+        raise RecipeError(f"{message}. {hint}" if hint else message, code="invalid_value")
+
+
+def one_of(known: Iterable[str], name: Any, what: str, where: str = "") -> None:
+    """`what` is the noun, as in "scale"; `where` follows the name, as in " in legs.keyword"."""
     names = list(known)
     if name not in names:
-        raise RecipeError(f"unknown {what} {name!r}; known: {', '.join(names)}.{did_you_mean(str(name), names)}")
+        near = did_you_mean(str(name), names)
+        raise RecipeError(f"unknown {what} {name!r}{where}; known: {', '.join(names)}.{near}", code="unknown_name")

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from codes import raises
 from paraphrases import TRIPLES
 
 from thinkback.errors import InvalidInput, ModelDamaged, ModelUnavailable
@@ -161,13 +162,13 @@ def test_what_is_no_text_is_refused(opened: Callable[[str], Embedder]) -> None:
 def test_a_broken_model_file_is_told(weights: Weights, tmp_path: Path) -> None:
     (tmp_path / "tokenizer.json").write_bytes((weights("e5-small-v2") / "tokenizer.json").read_bytes())
     settings = OnnxSettings("broken", "test", 384)
-    with pytest.raises(ModelUnavailable, match="no model at"):
+    with raises(ModelUnavailable):
         OnnxEmbedder(tmp_path, settings)
     (tmp_path / "model.onnx").write_bytes(b"not a model")
-    with pytest.raises(ModelDamaged, match="no ONNX model"):
+    with raises(ModelDamaged):
         OnnxEmbedder(tmp_path, settings)
     (tmp_path / "tokenizer.json").write_text("{}")
-    with pytest.raises(ModelDamaged, match="is no tokenizer"):
+    with raises(ModelDamaged):
         OnnxEmbedder(tmp_path, settings)
 
 

@@ -6,6 +6,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from codes import raises
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -85,7 +86,7 @@ class TestCallback:
         assert embedder.embed_query("abc").tolist() == [0, 1]
 
     def test_what_it_returns_is_checked(self) -> None:
-        with pytest.raises(InvalidInput, match="the callback embedder 'three' gave vectors of 2 numbers instead of 3"):
+        with raises(InvalidInput, "invalid_vectors"):
             CallbackEmbedder("three", 3, _lengths).embed_passages(["a"])
 
     @pytest.mark.parametrize(("name", "dimensions"), [("", 2), ("a", 0)])
@@ -142,7 +143,7 @@ class TestTable:
             open_embedder("e5-smal-v2")
 
     def test_a_reranker_is_no_embedder(self) -> None:
-        with pytest.raises(InvalidInput, match="no embedder 'ms-marco-MiniLM-L-12-v2'"):
+        with raises(InvalidInput, "unknown_embedder"):
             open_embedder("ms-marco-MiniLM-L-12-v2")
 
     @pytest.mark.parametrize("spec", ["openai:", "ollama:@http://localhost:1"])

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from codes import raises
 from loopback_api import Answer, Api, Request, serving
 
 from thinkback.errors import RemoteError
@@ -124,7 +125,7 @@ def test_nonsense_is_refused(body: Any, told: str) -> None:
 
 def test_vectors_of_another_size_than_before_are_refused() -> None:
     answers = iter([Answer({"data": [{"embedding": [1.0, 2.0]}]}), Answer({"data": [{"embedding": [1.0]}]})])
-    with serving(lambda request: next(answers)) as api, pytest.raises(RemoteError, match="1 numbers instead of 2"):
+    with serving(lambda request: next(answers)) as api, raises(RemoteError, "invalid_vectors"):
         embedder(api).embed_query("abc")
 
 
@@ -177,7 +178,7 @@ def test_a_wrong_request_is_not_repeated_and_the_key_never_shown() -> None:
 
 def test_no_server_at_all_is_told() -> None:
     endpoint = Endpoint("http://127.0.0.1:9", tries=2, sleep=Waits())
-    with pytest.raises(RemoteError, match=r"http://127\.0\.0\.1:9/embeddings did not answer"):
+    with raises(RemoteError, "unreachable"):
         RemoteEmbedder(endpoint, OPENAI_CONVENTION, RemoteSettings("m")).embed_query("abc")
 
 

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from codes import raises
 
 pytest.importorskip("torch", reason="torch is not installed: pip install 'thinkback[sentence-transformers]'")
 pytest.importorskip(
@@ -83,5 +84,5 @@ def test_the_fingerprint_names_the_model(embedder: Embedder, folder: Path) -> No
 
 def test_a_model_that_cannot_be_loaded_is_told(tmp_path: Path) -> None:
     (tmp_path / "config.json").write_text("{}")
-    with pytest.raises(ModelUnavailable, match="cannot load"):
+    with raises(ModelUnavailable):
         open_embedder(f"st:{tmp_path}")

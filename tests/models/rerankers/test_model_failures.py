@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from codes import raises
 
 from thinkback.errors import ModelDamaged, ModelError, ModelUnavailable
 from thinkback.models import sessions
@@ -56,10 +57,10 @@ def test_a_bug_of_ours_is_not_taken_for_a_failing_model(monkeypatch: pytest.Monk
 
 
 def test_files_that_are_no_models_are_told(tmp_path: Path) -> None:
-    with pytest.raises(ModelUnavailable, match="there is no model at"):
+    with raises(ModelUnavailable):
         Session(tmp_path / "nowhere.onnx")
     (tmp_path / "model.onnx").write_bytes(b"no protobuf at all")
-    with pytest.raises(ModelDamaged, match="is no ONNX model"):
+    with raises(ModelDamaged):
         Session(tmp_path / "model.onnx")
 
 

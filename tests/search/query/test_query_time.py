@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from thinkback.clock import DAY, HOUR, to_us
-from thinkback.search.query.time import Anchor, EnglishExtractor, TemplatedExtractor, first_of, proximity
+from thinkback.search.query.time import EnglishExtractor, TemplatedExtractor, proximity
 
 NOW = to_us("2024-05-15T15:00:00Z")
 english, templated = EnglishExtractor(), TemplatedExtractor()
@@ -172,21 +172,6 @@ class TestProximity:
         assert 0.0 <= proximity(distance, tolerance) <= 1.0
         assert proximity(abs(distance) + 1, tolerance) <= proximity(distance, tolerance)
         assert proximity(distance, tolerance) == proximity(3 * distance, 3 * tolerance)
-
-
-class TestFirstOf:
-    def test_the_first_anchor_found_is_the_answer(self):
-        both = first_of(templated, english)
-        assert both("last summer or yesterday", NOW, UTC).phrase == "yesterday"
-        assert both("last summer", NOW, UTC).phrase == "last summer"
-        assert both("no time at all", NOW, UTC) is None
-        assert first_of()("yesterday", NOW, UTC) is None
-
-    def test_the_later_ones_are_not_asked_in_vain(self):
-        def never(query: str, now_us: int, zone: object) -> Anchor | None:
-            raise AssertionError("asked in vain")
-
-        assert first_of(english, never)("yesterday", NOW, UTC).phrase == "yesterday"
 
 
 class TestLaws:

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from codes import raises
 from engine_fixtures import memory
 from hypothesis import given
 from hypothesis import strategies as st
@@ -79,15 +80,15 @@ def test_an_unknown_recipe_is_an_error_with_the_nearest() -> None:
 
 
 def test_a_recipe_needs_a_leg() -> None:
-    with pytest.raises(RecipeError, match="at least one leg"):
+    with raises(RecipeError, "no_legs"):
         from_dict({"name": "empty"})
 
 
 def test_a_missing_or_broken_file_is_named(tmp_path: Path) -> None:
-    with pytest.raises(RecipeError, match=r"cannot read the recipe .*gone\.toml"):
+    with raises(RecipeError, "unreadable_file"):
         resolve(tmp_path / "gone.toml")
     (tmp_path / "bad.toml").write_text("legs = [", encoding="utf-8")
-    with pytest.raises(RecipeError, match=r"bad\.toml is not TOML"):
+    with raises(RecipeError, "unreadable_file"):
         resolve(tmp_path / "bad.toml")
 
 
@@ -171,7 +172,7 @@ def _with(**parts: Any) -> Recipe:
         (lambda: _with(relevance=float("nan")), "relevance must be a finite number"),
         (lambda: _with(fusion=Weighted(raw_legs=("vectr",))), "Did you mean 'vector'"),
         (lambda: _with(fusion=Weighted(raw_legs="vector")), "must be a list of names"),
-        (lambda: _with(fusion=Weighted(raw_legs=["vector"])), "must be a tuple, for a recipe never changes"),
+        (lambda: _with(fusion=Weighted(raw_legs=["vector"])), "must be a tuple, because recipes are immutable"),
         (lambda: _with(legs=(GraphWalk(without="nearest"),)), r"legs\.graph\.without must be a list of names"),
         (lambda: _with(legs=(Keyword(weight="1"),)), r"legs\.keyword\.weight must be a finite number; got '1'"),
         (lambda: CombSum(scale="minmax"), "Did you mean 'min-max'"),

@@ -27,7 +27,7 @@ class Embedder(Protocol):
     def dimensions(self) -> int: ...
 
     def embed_passages(self, texts: Sequence[str]) -> Matrix:
-        """One unit row a text, in the order given."""
+        """One unit vector for each text, in order."""
         ...
 
     def embed_query(self, text: str) -> Vector: ...
@@ -56,28 +56,32 @@ def validate_vectors(
 ) -> Matrix:
     """The vectors as unit rows, after checking number, size, and that every one is finite and not zero.
 
-    Use it for whatever an HTTP server, a callback or a file hands over; `origin` names it in the error.
+    For vectors from an HTTP server, a callback or a file; `origin` names the source in the error.
     """
     try:
         raw = np.asarray(vectors)
     except ValueError:
-        raise error(f"{origin} gave vectors of different sizes") from None
+        raise error(f"{origin} gave vectors of different sizes", code="invalid_vectors") from None
     if count == 0 and raw.size == 0:
         return np.empty((0, dimensions or 0), dtype=np.float32)
     if raw.dtype.kind not in "fiu" or raw.ndim != 2:
-        raise error(f"{origin} gave no list of number lists (shape {raw.shape}, type {raw.dtype})")
+        raise error(
+            f"{origin} gave no list of number lists (shape {raw.shape}, type {raw.dtype})", code="invalid_vectors"
+        )
     if raw.shape[0] != count:
-        raise error(f"{origin} gave {raw.shape[0]} vectors for {count} texts")
+        raise error(f"{origin} gave {raw.shape[0]} vectors for {count} texts", code="invalid_vectors")
     if raw.shape[1] == 0 or (dimensions is not None and raw.shape[1] != dimensions):
-        raise error(f"{origin} gave vectors of {raw.shape[1]} numbers instead of {dimensions or 'at least 1'}")
+        raise error(
+            f"{origin} gave vectors of {raw.shape[1]} numbers instead of {dimensions or 'at least 1'}",
+            code="invalid_vectors",
+        )
     wide = raw.astype(np.float64)
     if not np.isfinite(wide).all():
-        raise error(
-            f"{origin} gave a vector with NaN or infinity, for text {_first_bad(~np.isfinite(wide.sum(axis=1)))}"
-        )
+        bad = _first_bad(~np.isfinite(wide.sum(axis=1)))
+        raise error(f"{origin} gave a vector with NaN or infinity, for text {bad}", code="invalid_vectors")
     largest = np.abs(wide).max(axis=1, keepdims=True)
     if not largest.all():
-        raise error(f"{origin} gave a zero vector, for text {_first_bad(largest[:, 0] == 0)}")
+        raise error(f"{origin} gave a zero vector, for text {_first_bad(largest[:, 0] == 0)}", code="invalid_vectors")
     return unit(wide / largest)
 
 

@@ -1,12 +1,12 @@
-"""From the text of a question to a Query: words, a named time, tags, and whatever the caller filters by."""
+"""From the text of a query to a Query: words, the time it names, tags, and the caller's filter."""
 
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, tzinfo
 
-from thinkback.errors import RecipeError, did_you_mean
 from thinkback.model import Filter, KeywordQuery, Vector
+from thinkback.search.bounds import one_of
 from thinkback.search.query.keywords import parse_keywords
 from thinkback.search.query.tags import InferredTag, Vocabulary, infer_tags
 from thinkback.search.query.time import Anchor, AnchorExtractor, EnglishExtractor, TemplatedExtractor
@@ -17,16 +17,16 @@ EXTRACTORS: dict[str, AnchorExtractor | None] = {
     "none": None,
 }
 
-LONGEST_FOCUSED = 2000  # characters; a longer text is a document, not a question
-FEWEST_MEMORIES = 20  # in fewer, every second word stands in more than half
+LONGEST_FOCUSED = 2000  # characters; a longer text is a document, not a query
+FEWEST_MEMORIES = 20  # in a smaller store most words occur in more than half
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Parsing:
-    """How a recipe reads a question; `time` is a row of EXTRACTORS.
+    """How a recipe reads a query; `time` is a row of EXTRACTORS.
 
-    `focus` embeds the question twice, as it is and without the words that stand in more than half of all memories, and asks
-    with the mean: what every memory says tells none apart.
+    `focus` embeds the query twice, as it is and without the words that occur in more than half of all memories, and searches
+    with the mean: words that most memories share do not tell them apart.
     """
 
     drop_function_words: bool = True
@@ -35,16 +35,14 @@ class Parsing:
     tags: bool = True
 
     def __post_init__(self) -> None:
-        if self.time not in EXTRACTORS:
-            hint = did_you_mean(self.time, EXTRACTORS)
-            raise RecipeError(f"unknown time extractor {self.time!r}; known: {', '.join(EXTRACTORS)}.{hint}")
+        one_of(EXTRACTORS, self.time, "time extractor")
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Query:
-    """What was understood; `vector` is filled in once the text is embedded, else `no_vector` says why it is not.
+    """A parsed query; `vector` is set once the text is embedded, else `no_vector` says why it is not.
 
-    `focused` is the text without the words that stand nearly everywhere, where there are such words and others remain.
+    `focused` is the text without the words that most memories contain, if there are such words and others remain.
     """
 
     text: str
@@ -62,12 +60,12 @@ class Query:
         return self.filter.now
 
     def with_vector(self, vector: Vector) -> "Query":
-        """The same question with its embedding."""
+        """The same query with its embedding."""
         return replace(self, vector=vector)
 
 
 def focus(query: Query, frequencies: Callable[[Sequence[str]], tuple[int, Mapping[str, int]]]) -> Query:
-    """The query with its text freed of words that stand in more than half of the memories."""
+    """The query with its `focused` text, without words that occur in more than half of the memories."""
     words = [term.text for term in query.keywords.terms if not term.prefix and not term.phrase]
     if query.keywords.mode != "bare" or not words or len(query.text) > LONGEST_FOCUSED:
         return query

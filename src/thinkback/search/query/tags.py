@@ -1,9 +1,8 @@
-"""Tags a query suggests: hashtags, tags the store knows, and, if both give nothing, a language model's choice.
+"""Tags a query suggests: hashtags, and tags of the store that stand in it.
 
-Inferred tags only ever raise scores; the one filter is the tags a caller passes.
+Inferred tags only raise scores; only tags that a caller passes filter.
 """
 
-import json
 import re
 import unicodedata
 from collections.abc import Iterator, Mapping
@@ -11,15 +10,9 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Literal
 
-from thinkback.errors import ThinkbackError
-from thinkback.models.chat import Chat, Guarded
 from thinkback.stores.segmentation import segment
 
 MAX_TAGS = 64
-MAX_LLM_TAGS = 50
-MAX_LLM_QUERY = 300
-MAX_LLM_TOKENS = 100
-MAX_LLM_ANSWER = 4000
 
 # Vowel signs and accents belong to the word they stand in, and `\w` leaves them out.
 _LETTER = (
@@ -82,14 +75,6 @@ class Vocabulary:
                 spelled = f"{spelled} {pieces[end]}"
 
 
-@dataclass(frozen=True, slots=True)
-class TagChoice:
-    """What a language model chose; `problem` says why it could not be asked or understood."""
-
-    tags: tuple[InferredTag, ...] = ()
-    problem: str | None = None
-
-
 def infer_tags(query: str, vocabulary: Vocabulary) -> tuple[InferredTag, ...]:
     """Hashtags, lower-cased unless the store knows another spelling, and then the known tags in the query."""
     found: dict[str, InferredTag] = {}
@@ -107,50 +92,6 @@ def _hashtags(query: str, vocabulary: Vocabulary) -> Iterator[str]:
         known = vocabulary.spellings(word)
         # "#1" and "#42" are numbers of things, not tags, unless the store says otherwise.
         yield from known or (() if word.isdigit() else (word,))
-
-
-_INSTRUCTION = (
-    "You pick tags for a search in someone's notes. Answer with a JSON array of the tags from the list that fit the "
-    "question, copied exactly, and with [] if none fits. Write nothing else."
-)
-_QUOTED = re.compile(r'"([^"\n]{1,100})"')
-
-
-def tags_from_llm(query: str, vocabulary: Vocabulary, chat: Chat) -> TagChoice:
-    """Let a language model choose among the most used tags; for when `infer_tags` found none.
-
-    It raises nothing: a search goes on without it.
-    """
-    offered = vocabulary.tags[:MAX_LLM_TAGS]
-    if not offered or not query.strip():
-        return TagChoice()
-    question = json.dumps({"tags": offered, "question": query[:MAX_LLM_QUERY]})
-    try:
-        answer = Guarded(chat).complete(_INSTRUCTION, question, MAX_LLM_TOKENS)
-        chosen = tuple(_named(answer))
-    except (ThinkbackError, RecursionError) as problem:
-        return TagChoice(problem=f"tags could not be inferred: {problem}")
-    spellings = (tag for name in chosen for tag in vocabulary.spellings(name) if tag in offered)
-    tags = tuple(InferredTag(tag, "llm") for tag in dict.fromkeys(spellings))
-    if chosen and not tags:
-        return TagChoice(problem=f"tags could not be inferred: the language model named no known tag: {answer[:80]!r}")
-    return TagChoice(tags)
-
-
-def _named(answer: str) -> Iterator[str]:
-    """The names in an answer that should be a JSON array, and may be a part of one, a list, or prose."""
-    answer = answer[:MAX_LLM_ANSWER]
-    begin, end = answer.find("["), answer.rfind("]")
-    if 0 <= begin < end:
-        try:
-            listed = json.loads(answer[begin : end + 1])
-        except ValueError:
-            listed = _QUOTED.findall(answer)
-        yield from (name for name in listed if isinstance(name, str))
-    elif quoted := _QUOTED.findall(answer):
-        yield from quoted
-    else:
-        yield from (name for line in re.split(r"[,\n]", answer) if (name := line.strip(" \t\r.*-•#`")))
 
 
 def _fold(text: str) -> str:

@@ -66,15 +66,6 @@ def proximity(distance_us: int, tolerance_us: int) -> float:
     return max(0.0, 1.0 - (distance - tolerance_us) / (2 * tolerance_us))
 
 
-def first_of(*extractors: AnchorExtractor) -> AnchorExtractor:
-    """Ask one extractor after the other; the first anchor found is the answer."""
-
-    def extract(query: str, now_us: int, zone: tzinfo) -> Anchor | None:
-        return next((anchor for one in extractors if (anchor := one(query, now_us, zone))), None)
-
-    return extract
-
-
 def anchor_at(query: str, span: tuple[int, int], now_us: int, reading: Reading) -> Anchor:
     """The anchor of a phrase that has been read."""
     start, end = span

@@ -11,7 +11,7 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
-from thinkback.errors import RecipeError, did_you_mean
+from thinkback.errors import RecipeError
 from thinkback.model import Floats
 from thinkback.search.bounds import at_least, finite, one_of
 from thinkback.search.fusion import FUSIONS, Convex, Fusion
@@ -24,7 +24,7 @@ How = Literal["add", "multiply", "blend", "replace"]
 
 
 def _spread_logits(verdicts: Floats) -> Floats:
-    """min-max of ln(p / (1 − p)): differences among the doubtful count as much as among the sure."""
+    """min-max of ln(p / (1 − p)): differences between middling scores count as much as those near 0 and 1."""
     sure = np.clip(verdicts, 1e-12, 1 - 1e-12)
     logits = np.log(sure / (1 - sure))
     low, high = logits.min(initial=np.inf), logits.max(initial=-np.inf)
@@ -49,7 +49,7 @@ class Term:
     base: float = 0.0
 
     def __post_init__(self) -> None:
-        _check_how(self.how, self.signal.name)
+        one_of(get_args(How), self.how, "way", f" in signals.{self.signal.name}.how")
         finite(self.weight, f"signals.{self.signal.name}.weight")
         finite(self.base, f"signals.{self.signal.name}.base")
         if self.signal.raise_only and self.weight <= 0 and self.how != "replace":
@@ -70,9 +70,9 @@ class Term:
 class Rerank:
     """A cross-encoder over the first `top` candidates, before truncation.
 
-    `context` thread neighbours on each side are shown with the candidate; texts are cut to `max_chars`; with `budget_ms`
-    as many as fit, best first. `scale` is a row of SCALES: `logit` spreads the head's verdicts over 0 to 1, `raw` takes them as
-    they are.
+    The model reads `context` thread neighbours on each side with the candidate; texts are cut to `max_chars`. With `budget_ms`
+    it reads as many candidates as the time allows, best first. `scale` is a row of SCALES: `logit` spreads the scores over 0 to 1,
+    `raw` leaves them as they are.
     """
 
     model: str = "default"
@@ -85,7 +85,7 @@ class Rerank:
     budget_ms: int = 0
 
     def __post_init__(self) -> None:
-        _check_how(self.how, "reranker")
+        one_of(get_args(How), self.how, "way", " in reranker.how")
         one_of(SCALES, self.scale, "reranker.scale")
         at_least(1, self.top, "reranker.top", "Write reranker = false to leave the cross-encoder out")
         at_least(1, self.max_chars, "reranker.max_chars")
@@ -104,8 +104,8 @@ class Rerank:
 class Recipe:
     """Legs, fusion, signals, reranker and selection.
 
-    `relevance` divides the fused score by the best one and multiplies it with this weight (None: scores stay as fused).
-    `fill` asks keyword and vector for their score of every candidate, whoever found it. `redistribute` divides every active
+    `relevance` divides the fused scores by the best one and multiplies them by this weight (None: scores stay as fused).
+    `fill` gets the keyword and the vector score of every candidate, whichever leg found it. `redistribute` divides every active
     weight by the sum of active weights, so that a missing leg or signal costs nothing.
     """
 
@@ -149,14 +149,6 @@ _IN_EVERY_RECIPE = ("fusion", "selection", "parsing")
 _WRITTEN = {int: "int", bool: "true or false, without quotes", str: "str"}
 
 
-def _check_how(how: str, whose: str) -> None:
-    ways = get_args(How)
-    if how not in ways:
-        raise RecipeError(
-            f"{whose}: unknown way {how!r} to enter the score; known: {', '.join(ways)}.{did_you_mean(how, ways)}"
-        )
-
-
 # -- as plain data ---------------------------------------------------------------------------------------------------------------
 
 
@@ -189,7 +181,7 @@ def from_dict(data: Mapping[str, Any]) -> Recipe:
     _check_keys(data, known, "recipe")
     legs = tuple(_build(_row(LEGS, "leg", name), part, f"legs.{name}") for name, part in _parts(data, "legs"))
     if not legs:
-        raise RecipeError("a recipe needs at least one leg: " + ", ".join(LEGS))
+        raise RecipeError("a recipe needs at least one leg: " + ", ".join(LEGS), code="no_legs")
     relevance, reranker = data.get("relevance"), data.get("reranker")
     return Recipe(
         name=_coerced(data.get("name", "unnamed"), str, "name"),
@@ -207,7 +199,7 @@ def from_dict(data: Mapping[str, Any]) -> Recipe:
 
 
 def merged(base: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
-    """Nested data with changes laid over; False or None removes a table, but for those that every recipe has."""
+    """Nested data with changes applied; False or None removes a table, except those that every recipe has."""
     result = dict(base)
     for key, change in changes.items():
         if isinstance(change, Mapping) and isinstance(result.get(key), Mapping):
@@ -243,13 +235,12 @@ def _parameters(part: Any) -> dict[str, Any]:
 def _parts(data: Mapping[str, Any], key: str) -> list[tuple[str, Mapping[str, Any]]]:
     parts = data.get(key, {})
     if not isinstance(parts, Mapping):
-        raise RecipeError(f"{key} must be tables, as in [{key}.NAME]; got {parts!r}")
+        raise RecipeError(f"{key} must be tables, as in [{key}.NAME]; got {parts!r}", code="invalid_value")
     return [(name, part) for name, part in parts.items() if part is not False]
 
 
 def _row(table: Mapping[str, type], what: str, name: str) -> Any:
-    if name not in table:
-        raise RecipeError(f"unknown {what} {name!r}; known: {', '.join(table)}.{did_you_mean(name, table)}")
+    one_of(table, name, what)
     return table[name]
 
 
@@ -257,7 +248,8 @@ def _fusion(part: Any) -> Fusion:
     if isinstance(part, str):
         part = {"name": part}
     if not isinstance(part, Mapping):
-        raise RecipeError(f"fusion must be a name or a table with one; got {part!r}. Leave it out to keep it as it is")
+        hint = "Leave it out to keep it as it is"
+        raise RecipeError(f"fusion must be a name or a table with one; got {part!r}. {hint}", code="invalid_value")
     parameters = {key: value for key, value in part.items() if key != "name"}
     fusion: Fusion = _build(_row(FUSIONS, "fusion", str(part.get("name", "convex"))), parameters, "fusion")
     return fusion
@@ -280,23 +272,24 @@ def _build(kind: Any, parameters: Any, where: str, also: tuple[str, ...] = ()) -
 
 def _check_table(part: Any, where: str) -> None:
     if not isinstance(part, Mapping):
-        remedy = "Leave it out to keep it as it is" if where in _IN_EVERY_RECIPE else f"{where} = false removes it"
-        raise RecipeError(f"{where} must be a table of settings; got {part!r}. {remedy}")
+        hint = "Leave it out to keep it as it is" if where in _IN_EVERY_RECIPE else f"{where} = false removes it"
+        raise RecipeError(f"{where} must be a table of settings; got {part!r}. {hint}", code="invalid_value")
 
 
 def _check_keys(data: Mapping[str, Any], known: list[str], where: str) -> None:
     for key in data:
-        if key not in known:
-            raise RecipeError(f"unknown key {key!r} in {where}; known: {', '.join(known)}.{did_you_mean(key, known)}")
+        one_of(known, key, "key", f" in {where}")
 
 
 def _check_types(part: Any, where: str) -> None:
-    """Parts made in Python are held to what TOML is held to; types of its own a foreign part may have."""
+    """Check parts made in Python like those of a TOML file; fields of custom types are not checked."""
     for each in fields(part) if is_dataclass(part) else ():
         value, place = getattr(part, each.name), f"{where}.{each.name}"
         _coerced(value, each.type, place)
         if isinstance(value, list):
-            raise RecipeError(f"{place} must be a tuple, for a recipe never changes; got {value!r}")
+            raise RecipeError(
+                f"{place} must be a tuple, because recipes are immutable; got {value!r}", code="invalid_value"
+            )
 
 
 def _coerced(value: Any, kind: Any, where: str) -> Any:
@@ -304,9 +297,9 @@ def _coerced(value: Any, kind: Any, where: str) -> Any:
     if kind is float:
         return finite(value, where)
     if kind in (int, bool, str) and (not isinstance(value, kind) or (kind is int and isinstance(value, bool))):
-        raise RecipeError(f"{where} must be {_WRITTEN[kind]}; got {value!r}")
+        raise RecipeError(f"{where} must be {_WRITTEN[kind]}; got {value!r}", code="invalid_value")
     if kind == tuple[str, ...] and not _are_names(value):
-        raise RecipeError(f'{where} must be a list of names, as in ["one", "two"]; got {value!r}')
+        raise RecipeError(f'{where} must be a list of names, as in ["one", "two"]; got {value!r}', code="invalid_value")
     return tuple(value) if isinstance(value, list) else value
 
 

@@ -1,10 +1,11 @@
-"""The named recipes: ours, and one for each system Thinkback grew from, number for number."""
+"""The named recipes: our own, and one for each system Thinkback grew from, with that system's numbers."""
 
 from collections.abc import Mapping
 from dataclasses import replace
 
-from thinkback.errors import InvalidInput, RecipeError, did_you_mean
+from thinkback.errors import InvalidInput
 from thinkback.model import CONSOLIDATED, NEAREST
+from thinkback.search.bounds import one_of
 from thinkback.search.fusion import Convex, Merge, Rrf, Weighted
 from thinkback.search.legs import Dates, GraphWalk, Keyword, Members, Reflections, VectorLeg
 from thinkback.search.query.parse import Parsing
@@ -23,7 +24,7 @@ from thinkback.search.signals.voice import Voice
 
 DEFAULT = Recipe(
     name="default",
-    about="Keyword and vector, score-fused; thread neighbours, who is asked about, time and tags in the query, quality",
+    about="Keyword and vector scores fused, then thread neighbours, speaker, time and tags in the query, quality",
     legs=(
         Keyword(weight=0.5, limit=50, reflections=False),
         VectorLeg(weight=0.5, limit=50, reflections=False),
@@ -95,7 +96,7 @@ GORAG = Recipe(
 
 GORAG_MERGE = Recipe(
     name="gorag-merge",
-    about="Runs one after the other, first occurrence wins, no scores invented",
+    about="One run after the other, first occurrence wins, scores as retrieved",
     legs=(VectorLeg(), Keyword()),
     fusion=Merge(),
     selection=Selection(dedup=False, reflection_share=1.0),
@@ -114,7 +115,7 @@ SECOND_BRAIN = Recipe(
 
 PIGPIG = Recipe(
     name="pigpig",
-    about="Cosine, then Qwen3-Reranker's verdict replaces the order",
+    about="Cosine, then the scores of Qwen3-Reranker replace the order",
     legs=(VectorLeg(),),
     fusion=Weighted(),
     reranker=Rerank(model="Qwen3-Reranker-0.6B", top=50, how="replace", scale="raw"),
@@ -129,9 +130,8 @@ RECIPES: Mapping[str, Recipe] = {
 
 
 def named(name: str) -> Recipe:
-    """A recipe of the cookbook."""
-    if name not in RECIPES:
-        raise RecipeError(f"unknown recipe {name!r}; known: {', '.join(RECIPES)}.{did_you_mean(name, RECIPES)}")
+    """The recipe of that name."""
+    one_of(RECIPES, name, "recipe")
     return RECIPES[name]
 
 

@@ -15,9 +15,9 @@ def load(path: str | Path) -> Recipe:
     try:
         data = tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
-        raise RecipeError(f"cannot read the recipe {path}: {error.strerror or error}") from None
+        raise RecipeError(f"cannot read the recipe {path}: {error.strerror or error}", code="unreadable_file") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise RecipeError(f"{path} is not TOML: {error}") from None
+        raise RecipeError(f"{path} is not TOML: {error}", code="unreadable_file") from None
     return from_data(data, default_name=path.stem)
 
 
