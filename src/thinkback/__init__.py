@@ -18,8 +18,7 @@ _MODULES = {
     "thinkback.fields": ("Kind", "Priority", "Tier"),
     "thinkback.inputs": ("Changes", "Fields", "Where"),
     "thinkback.lifecycle.audit": ("AuditReport",),
-    "thinkback.lifecycle.forget": ("Forgotten",),
-    "thinkback.lifecycle.receipt": ("Receipt",),
+    "thinkback.lifecycle.forget": ("Forgotten", "Receipt"),
     "thinkback.lifecycle.redact": ("Redacted",),
     "thinkback.lifecycle.reflect.model": ("Consolidation", "Reflected"),
     "thinkback.lifecycle.tidy": ("Tidied",),
@@ -74,7 +73,7 @@ if TYPE_CHECKING:
     from thinkback.inputs import Where as Where
     from thinkback.lifecycle.audit import AuditReport as AuditReport
     from thinkback.lifecycle.forget import Forgotten as Forgotten
-    from thinkback.lifecycle.receipt import Receipt as Receipt
+    from thinkback.lifecycle.forget import Receipt as Receipt
     from thinkback.lifecycle.redact import Redacted as Redacted
     from thinkback.lifecycle.reflect.model import Consolidation as Consolidation
     from thinkback.lifecycle.reflect.model import Reflected as Reflected

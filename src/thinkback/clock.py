@@ -29,16 +29,16 @@ def system_clock() -> int:
 def to_us(moment: Moment) -> int:
     """Microseconds of a datetime, a date (its midnight), an ISO 8601 string or microseconds; naive times are UTC."""
     if isinstance(moment, bool):
-        raise InvalidInput(f"not a time: {moment!r}; give a datetime, an ISO 8601 string or microseconds")
+        raise _not_a_time(f"{moment!r}; give a datetime, an ISO 8601 string or microseconds")
     if isinstance(moment, int):
         if not _EARLIEST <= moment <= _LATEST:
-            raise InvalidInput(f"not a time: {moment} microseconds lies outside the years 1 to 9999")
+            raise _not_a_time(f"{moment} microseconds lies outside the years 1 to 9999")
         return moment
     if isinstance(moment, str):
         moment = _parse(moment)
     elif not isinstance(moment, datetime):
         if not isinstance(moment, date):
-            raise InvalidInput(f"not a time: {moment!r}; give a datetime, an ISO 8601 string or microseconds")
+            raise _not_a_time(f"{moment!r}; give a datetime, an ISO 8601 string or microseconds")
         moment = datetime(moment.year, moment.month, moment.day, tzinfo=UTC)
     if moment.tzinfo is None:
         moment = moment.replace(tzinfo=UTC)
@@ -56,9 +56,11 @@ def _parse(text: str) -> datetime:
     try:
         return datetime.fromisoformat(text.strip())
     except ValueError:
-        raise InvalidInput(
-            f"not a time: {text[:80]!r}; write it like 2026-05-08 or 2026-05-08T13:56:00+02:00"
-        ) from None
+        raise _not_a_time(f"{text[:80]!r}; write it like 2026-05-08 or 2026-05-08T13:56:00+02:00") from None
+
+
+def _not_a_time(given: str) -> InvalidInput:
+    return InvalidInput(f"not a time: {given}", code="not_a_time")
 
 
 def from_us(us: int) -> datetime:

@@ -1,4 +1,4 @@
-"""A program as a user writes it; `test_user_program.py` runs mypy on it and compares the errors with the comments `# error: code`."""
+"""A user's program; `test_user_program.py` runs mypy on it and compares the errors with the comments `# error: code`."""
 
 from datetime import datetime
 
