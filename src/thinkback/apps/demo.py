@@ -1,7 +1,4 @@
-"""A small real story, told by the engine itself: `make demo`.
-
-Nine weeks in the life of a bakery are remembered, recalled, explained, changed and partly forgotten, in a file that is thrown away.
-"""
+"""`make demo`: nine weeks of a bakery are remembered, recalled, explained, changed and partly forgotten, in a temporary file."""
 
 import json
 import tempfile
@@ -15,10 +12,8 @@ from rich.console import Console, RenderableType
 from rich.rule import Rule
 
 import thinkback
-from thinkback.apps.cli.output import styled, warn
-from thinkback.apps.cli.render_query import understood
-from thinkback.apps.cli.render_search import absence, hits
-from thinkback.apps.cli.session import Fetching
+from thinkback.apps.cli.output import FetchProgress, styled, warn
+from thinkback.apps.cli.render_search import absence, hits, parsed
 from thinkback.memory import Memory
 from thinkback.model import Record
 from thinkback.opening import Opener
@@ -29,21 +24,21 @@ NOW = "2026-05-29T09:00:00Z"
 
 
 def main() -> None:
-    """Tells the story."""
-    with tempfile.TemporaryDirectory() as folder, _said_as_notes():
-        opener = Opener(load(), progress=Fetching())
+    """Run the demo in a temporary file."""
+    with tempfile.TemporaryDirectory() as folder, _warnings_once():
+        opener = Opener(load(), progress=FetchProgress())
         with opener(Path(folder) / "nordlys.db", recipe="default") as memory:
             tell(memory, Console(highlight=False))
 
 
 def tell(memory: Memory, console: Console) -> None:
-    """The story on any memory that is still empty."""
+    """Run the demo on an empty memory."""
     records = remember(memory)
     _chapter(console, f"{len(records)} memories of nine weeks in a bakery that has to move", "memory.remember_many(…)")
     _show(console, styled("Lena, Tomas, Ines and Emre write; every memory has its thread, its tags and its date."))
     _ask(memory, console, "who must not eat nuts?", limit=2)
     _ask(memory, console, "what did Ines find out about the rye bread?", limit=2, explained=True)
-    _ask(memory, console, "what did the inspector say three weeks ago?", limit=3, parsed=True)
+    _ask(memory, console, "what did the inspector say three weeks ago?", limit=3, with_query=True)
     _why_not(memory, console, records)
     _change(memory, console, records)
     _forget(memory, console, records)
@@ -63,13 +58,13 @@ def _about(records: list[Record], words: str) -> str:
 
 
 def _ask(
-    memory: Memory, console: Console, question: str, *, limit: int, explained: bool = False, parsed: bool = False
+    memory: Memory, console: Console, question: str, *, limit: int, explained: bool = False, with_query: bool = False
 ) -> Recall:
     option = " --explain" if explained else ""
     _chapter(console, question, f'thinkback recall "{question}" --limit {limit}{option}')
     found = memory.recall(question, limit=limit, now=NOW)
-    if parsed:
-        _show(console, understood(found.trace.query), "")
+    if with_query:
+        _show(console, parsed(found.trace.query), "")
     _show(console, hits(found, explained))
     return found
 
@@ -124,18 +119,18 @@ def _show(console: Console, *parts: RenderableType) -> None:
 
 
 @contextmanager
-def _said_as_notes() -> Iterator[None]:
-    """Warnings of the engine as remarks, each once: without weights the story is told by keyword."""
-    said: set[str] = set()
+def _warnings_once() -> Iterator[None]:
+    """Print each warning of the engine once: without weights the story runs on keywords."""
+    printed: set[str] = set()
 
-    def say(message: Warning | str, *_: object) -> None:
-        if str(message) not in said:
-            said.add(str(message))
-            warn(str(message))
+    def show_warning(message: Warning | str, *_: object) -> None:
+        if str(message) not in printed:
+            printed.add(str(message))
+            warn(getattr(message, "notice", str(message)))
 
     with warnings.catch_warnings():
         warnings.simplefilter("always", thinkback.ThinkbackWarning)
-        warnings.showwarning = say  # type: ignore[assignment]
+        warnings.showwarning = show_warning  # type: ignore[assignment]
         yield
 
 

@@ -8,7 +8,7 @@ import pytest
 import typer.main
 
 from thinkback.apps.cli import build
-from thinkback.apps.cli.output import show_lines
+from thinkback.apps.cli.output import show_json
 from thinkback.memory import Memory
 
 
@@ -205,12 +205,12 @@ def test_days_are_those_of_the_time_zone_the_question_is_asked_in(cli):
 def test_without_a_moment_named_days_are_the_users_own(monkeypatch):
     import time
 
-    from thinkback.apps.cli.search import moment_of
+    from thinkback.apps.cli.search import time_of
 
     monkeypatch.setenv("TZ", "Pacific/Kiritimati")  # fourteen hours ahead of UTC
     time.tzset()
     try:
-        assert moment_of(None).utcoffset().total_seconds() == 14 * 3600
+        assert time_of(None).utcoffset().total_seconds() == 14 * 3600
     finally:
         monkeypatch.undo()
         time.tzset()
@@ -262,7 +262,7 @@ def test_json_leaves_the_buffer_at_once(pets, monkeypatch):
     flushed = []
     monkeypatch.setattr("sys.stdout", io.StringIO())
     monkeypatch.setattr(sys.stdout, "flush", lambda: flushed.append(sys.stdout.getvalue()))
-    show_lines([{"id": 1}, {"id": 2}])
+    show_json({"id": 1}, {"id": 2})
     assert flushed == ['{"id": 1}\n{"id": 2}\n']
 
 

@@ -1,7 +1,6 @@
-"""The command line. `main` is the whole of it: commands, errors, exit codes.
+"""The command line: the table of commands, and how they end.
 
-Exit 0 is success, 1 failure, 2 wrong usage, 130 Ctrl-C, 141 when whoever read the output left early. Results go to stdout,
-everything else to stderr.
+Exit code 0 is success, 1 failure, 2 wrong usage, 130 Ctrl-C, 141 a closed pipe. Results go to stdout, everything else to stderr.
 """
 
 import logging
@@ -14,7 +13,7 @@ from typing import Annotated, NamedTuple, TextIO
 
 import typer
 
-from thinkback.apps.cli.flat import epilog
+from thinkback.apps.cli.command import epilog
 from thinkback.errors import InvalidFile, InvalidInput, RecipeError, ThinkbackError
 
 FAILURE, WRONG_USAGE = 1, 2
@@ -22,15 +21,15 @@ CLOSED_PIPE = 141  # 128 and SIGPIPE, as shells report it of other programs
 
 
 class Row(NamedTuple):
-    """Commands: where their Typer app or function stands, the name of their group, and its panel in `--help`."""
+    """Where a Typer app or function is defined, the name of its group, and its panel in `--help`."""
 
     place: str
     name: str = ""
     panel: str | None = None
 
 
-# To add commands, add a row; an app without a name lends its commands to the top level. These modules are loaded for every
-# `--help`, so they import what is heavy inside their functions.
+# To add commands, add a row; the commands of an app without a name stand at the top level. These modules are loaded for every
+# `--help`, so they import heavy modules inside their functions.
 COMMANDS = (
     Row("thinkback.apps.cli.write:app"),
     Row("thinkback.apps.cli.search:app"),
@@ -40,11 +39,10 @@ COMMANDS = (
     Row("thinkback.apps.cli.judge:app", "judge", "Measure"),
     Row("thinkback.apps.cli.bench:app", "bench", "Measure"),
     Row("thinkback.apps.cli.tune:app"),
-    Row("thinkback.apps.cli.lifecycle:app"),
-    Row("thinkback.apps.cli.maintain:app"),
+    Row("thinkback.apps.cli.upkeep:app"),
     Row("thinkback.apps.cli.models:app", "models", "Keep"),
 )
-# The same for apps that may be left out of an installation.
+# The same for apps that an installation may lack.
 OPTIONAL_COMMANDS = (
     Row("thinkback.apps.mcp.cli:app", "mcp", "Serve"),
     Row("thinkback.apps.http.cli:serve", "serve", "Serve"),
@@ -56,7 +54,7 @@ def build() -> typer.Typer:
     """The whole command line as one Typer app."""
     app = typer.Typer(
         name="thinkback",
-        help="A memory that can be searched: text goes in, the right memories come back, each with the reason for its place.",
+        help="A searchable memory: text goes in, and the right memories come back, each with the reason for its rank.",
         epilog=epilog(
             'thinkback remember "Caroline adopted a grey cat, Oscar"\nthinkback recall "what is Caroline\'s pet called?"'
         ),
@@ -71,7 +69,7 @@ def build() -> typer.Typer:
         part = getattr(import_module(module), attribute)
         if isinstance(part, typer.Typer):
             app.add_typer(part, name=row.name or None, rich_help_panel=row.panel)
-        else:  # in an app of its own, so that help keeps the order of the rows
+        else:  # in its own app, so that help keeps the order of the rows
             alone = typer.Typer()
             alone.command(row.name, rich_help_panel=row.panel)(part)
             app.add_typer(alone)
@@ -79,7 +77,7 @@ def build() -> typer.Typer:
 
 
 def main(args: list[str] | None = None) -> None:
-    """Runs one command and exits with its code."""
+    """Run one command and exit with its code."""
     _prepare_streams()
     warnings.simplefilter("always", UserWarning)
     warnings.showwarning = _show_warning
@@ -88,9 +86,8 @@ def main(args: list[str] | None = None) -> None:
 
 
 def _run(args: list[str] | None) -> int | str | None:
-    """Runs one command; returns its exit code."""
+    """Run one command and return its exit code."""
     code: int | str | None = 0
-    unread = False
     try:
         build()(args=args, prog_name="thinkback")
     except ThinkbackError as error:
@@ -98,35 +95,24 @@ def _run(args: list[str] | None) -> int | str | None:
 
         fail(error)
         code = exit_code(error)
-    except SystemExit as left:
-        # Typer and Rich call a closed pipe a failure, but `head` has what it wanted.
-        code, unread = left.code, isinstance(left.__context__, BrokenPipeError)
-    if unread or not _flushed():
-        _let_go_of_stdout()
-        return CLOSED_PIPE
+    except SystemExit as end:
+        # Typer and Rich report a closed pipe as a failure, but `head` has what it wanted.
+        code = CLOSED_PIPE if isinstance(end.__context__, BrokenPipeError) else end.code
+    try:
+        sys.stdout.flush()  # Python itself would flush only after the exit code was chosen
+    except BrokenPipeError:
+        code = CLOSED_PIPE
+    if code == CLOSED_PIPE:  # discard what is still in the buffer
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, 1)
+        os.close(nowhere)
     return code
 
 
 def exit_code(error: ThinkbackError) -> int:
-    """2 for what was typed, 1 for what was found: a file's faults are not those of the command that names it."""
+    """2 for wrong usage, 1 for anything else; errors in files are not usage errors."""
     typed = isinstance(error, InvalidInput | RecipeError) and not isinstance(error, InvalidFile)
     return WRONG_USAGE if typed else FAILURE
-
-
-def _flushed() -> bool:
-    """Whether what was printed has arrived; otherwise Python would find out only after the exit code was chosen."""
-    try:
-        sys.stdout.flush()
-    except BrokenPipeError:
-        return False
-    return True
-
-
-def _let_go_of_stdout() -> None:
-    """What is still in the buffer goes nowhere, silently."""
-    nowhere = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nowhere, 1)
-    os.close(nowhere)
 
 
 def _print_version(asked: bool) -> None:
@@ -142,7 +128,7 @@ def _root(
         bool, typer.Option("--version", is_eager=True, callback=_print_version, help="Print the version and exit.")
     ] = False,
 ) -> None:
-    """Holds the options that stand before a command."""
+    """The options before a command."""
 
 
 def _exists(row: Row) -> bool:
@@ -153,7 +139,7 @@ def _exists(row: Row) -> bool:
 
 
 def _prepare_streams() -> None:
-    """UTF-8 in and out; what cannot be decoded arrives as a lone surrogate and is refused by the engine with its place named."""
+    """UTF-8 in and out; bytes that cannot be decoded become lone surrogates, which the engine rejects by their position."""
     for stream, errors in (
         (sys.stdin, "surrogateescape"),
         (sys.stdout, "backslashreplace"),

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Annotated, Protocol
 
 import typer
 
-from thinkback.apps.cli.flat import command, epilog
+from thinkback.apps.cli.command import command, epilog
 from thinkback.apps.cli.options import Common, Models, Words
-from thinkback.apps.cli.output import note, progress, show, show_json
-from thinkback.apps.cli.session import Fetching, existing, recipe_of, settings_of
+from thinkback.apps.cli.output import FetchProgress, note, progress, show, show_json
+from thinkback.apps.cli.session import existing, recipe_of, settings_of
 
 if TYPE_CHECKING:
     from thinkback.evaluate.bench import Contender, OpenCorpus
@@ -180,7 +180,7 @@ def recipes_of(
     settings = settings_of(common, models)
     chosen = [recipe_of(name, settings) for name in names or (None,)]
     # Every recipe embeds its own queries, so that none is faster because of another's.
-    options = replace(open_options(settings, Fetching()), cached_queries=0)
+    options = replace(open_options(settings, FetchProgress()), cached_queries=0)
 
     opened = Opener(settings, models=options).embedder() if needs_vectors(chosen) else None
     with VectorCache(vector_cache()) as cache:

@@ -1,21 +1,26 @@
 """The `judge` commands: which memories were the answer to which questions."""
 
-from typing import Annotated
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from thinkback.apps.cli.flat import command, epilog
-from thinkback.apps.cli.options import Common, Models
-from thinkback.apps.cli.output import moment, show, show_json, show_lines, styled, table
-from thinkback.apps.cli.session import in_file, lines_of, reading
+from thinkback.apps.cli.command import command, epilog
+from thinkback.apps.cli.options import Common
+from thinkback.apps.cli.output import moment, show, show_json, show_list, styled, table
+from thinkback.apps.cli.session import existing_memory, file_errors, open_lines
 from thinkback.errors import NotFound
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+    from thinkback.stores.base import Judgement
 
 app = typer.Typer(
     help="Record which memories answer which questions; tuning and benchmarks learn from it.",
     epilog=epilog('thinkback judge record "what is Caroline\'s pet called?" ID'),
     no_args_is_help=True,
 )
-_NO_MODEL = Models(embedder="none", reranker="none")
 
 
 @command(
@@ -32,7 +37,7 @@ def record(
     """Record that a memory is, or is not, an answer to a question."""
     from thinkback.apps import wire
 
-    with reading(common, _NO_MODEL) as memory:
+    with existing_memory(common) as memory:
         judged = memory.judge(question, id, 0 if no else grade)
     if common.json:
         show_json(wire.judgement(judged))
@@ -47,7 +52,7 @@ def remove(
     common: Common,
 ) -> None:
     """Take a judgement back, as if it had never been given."""
-    with reading(common, _NO_MODEL) as memory:
+    with existing_memory(common) as memory:
         if not memory.unjudge(question, id):
             raise NotFound(
                 f"nobody judged {id!r} as an answer to {question!r}; `thinkback judge list` shows what was judged"
@@ -63,15 +68,14 @@ def list_(common: Common) -> None:
     """List all judgements."""
     from thinkback.apps import wire
 
-    with reading(common, _NO_MODEL) as memory:
+    with existing_memory(common) as memory:
         judgements = memory.judgements()
-    if common.json:
-        show_lines(wire.judgement(judged) for judged in judgements)
-        return
-    rows = table("question", "memory", "grade", "judged")
-    for judged in judgements:
-        rows.add_row(styled(judged.query), styled(judged.memory_id, "dim"), str(judged.grade), moment(judged.judged_at))
-    show(rows)
+    columns = {"question": "", "memory": "dim", "grade": "", "judged": ""}
+
+    def rows(judged: "Sequence[Judgement]") -> "RenderableType":
+        return table(columns, ((one.query, one.memory_id, str(one.grade), moment(one.judged_at)) for one in judged))
+
+    show_list(common, judgements, wire.judgement, rows)
 
 
 @command(app, "export", example="thinkback judge export judged.jsonl")
@@ -79,10 +83,10 @@ def export(
     common: Common, file: Annotated[str, typer.Argument(help="The file to write; - writes to stdout.")] = "-"
 ) -> None:
     """Write all judgements as JSON Lines."""
-    from thinkback.apps.cli.transfer import target_of
+    from thinkback.apps.cli.transfer import open_target
     from thinkback.interop.jsonl_lines import judgement_line
 
-    with reading(common, _NO_MODEL) as memory, target_of(file) as target:
+    with existing_memory(common) as memory, open_target(file) as target:
         judgements = memory.judgements()
         target.writelines(judgement_line(judged) + "\n" for judged in judgements)
     if common.json and file != "-":
@@ -94,7 +98,7 @@ def import_(file: Annotated[str, typer.Argument(help="A JSON Lines file; - reads
     """Read judgements from JSON Lines: all or nothing; where a pair was judged before, the later judgement is kept."""
     from thinkback.interop.jsonl import import_lines
 
-    with reading(common, _NO_MODEL) as memory, lines_of(file) as lines, in_file():
+    with existing_memory(common) as memory, open_lines(file) as lines, file_errors():
         report = import_lines(memory, lines, types=("judgement",))
     if common.json:
         show_json({"judgements": report.judgements, "known": report.known})

@@ -1,16 +1,20 @@
-"""The `models` commands: which weights are here, and how they come and go."""
+"""The `models` commands: list, fetch, verify and remove model weights."""
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from thinkback.apps.cli.flat import command, epilog
+from thinkback.apps.cli.command import command, epilog
 from thinkback.apps.cli.options import Common
-from thinkback.apps.cli.output import show, show_json, show_lines, size, styled, table
-from thinkback.apps.cli.session import Fetching, settings_of
+from thinkback.apps.cli.output import FetchProgress, show_json, show_list, show_result, size, styled, table
+from thinkback.apps.cli.session import settings_of
 from thinkback.errors import NotFound
 
 if TYPE_CHECKING:
+    from rich.console import RenderableType
+    from rich.text import Text
+
     from thinkback.models.weights import FetchOptions, Status
 
 app = typer.Typer(
@@ -29,26 +33,20 @@ _COLOURS = {"ready": "green", "missing": "dim", "damaged": "bold red"}
 
 @command(app, "list", example="thinkback models list --json")
 def list_(common: Common) -> None:
-    """List the known models and whether they are here."""
+    """List the known models and whether their weights are installed."""
     from thinkback.models.weights import status
 
-    found = status(_options(common))
-    if common.json:
-        show_lines(_object(one) for one in found)
-        return
-    rows = table("model", "kind", "state", "size", "licence", "about")
-    for one in found:
+    show_list(common, status(_options(common)), _object, _table)
+
+
+def _table(found: "Sequence[Status]") -> "RenderableType":
+    def row(one: "Status") -> "tuple[str | Text, ...]":
         model = one.model
-        state = styled(one.state, _COLOURS[one.state])
-        rows.add_row(
-            styled(model.name, "bold cyan"),
-            model.kind,
-            state,
-            size(model.size) if model.size else "",
-            model.licence,
-            model.about,
-        )
-    show(rows)
+        bytes = size(model.size) if model.size else ""
+        return model.name, model.kind, styled(one.state, _COLOURS[one.state]), bytes, model.licence, model.about
+
+    columns = dict.fromkeys(("model", "kind", "state", "size", "licence", "about"), "")
+    return table({**columns, "model": "bold cyan"}, map(row, found))
 
 
 @command(app, example="thinkback models pull\nthinkback models pull potion-base-8M")
@@ -56,29 +54,25 @@ def pull(common: Common, names: Names = None) -> None:
     """Fetch weights, verify every file, and keep them for offline use."""
     from thinkback.models.weights import ensure
 
+    options = _options(common)
     for name in _chosen(names):
-        folder = ensure(name, _options(common), Fetching())
-        if common.json:
-            show_json({"model": name, "path": str(folder)})
-        else:
-            show(styled("ready", "green") + styled(f" {name}  ") + styled(str(folder), "dim"))
+        folder = str(ensure(name, options, FetchProgress()))
+        line = styled("ready", "green") + styled(f" {name}  ") + styled(folder, "dim")
+        show_result(common, {"model": name, "path": folder}, line)
 
 
 @command(app, example="thinkback models verify e5-small-v2")
 def verify(common: Common, names: Names = None) -> None:
-    """Read every byte of the weights again and compare checksums."""
+    """Compare the weights on disk with their checksums."""
     from thinkback.models.weights import verify as problems_of
 
-    wrong = False
-    for name in _chosen(names):
-        problems = problems_of(name, _options(common))
-        wrong = wrong or bool(problems)
-        if common.json:
-            show_json({"model": name, "problems": problems})
-        else:
-            verdict = styled("damaged", "bold red") if problems else styled("sound", "green")
-            show(verdict + styled(f" {name}"), *(styled(f"  {problem}") for problem in problems))
-    if wrong:
+    options = _options(common)
+    found = {name: problems_of(name, options) for name in _chosen(names)}
+    for name, problems in found.items():
+        verdict = styled("damaged", "bold red") if problems else styled("sound", "green")
+        lines = "".join(f"\n  {problem}" for problem in problems)
+        show_result(common, {"model": name, "problems": problems}, verdict + styled(f" {name}{lines}"))
+    if any(found.values()):
         raise typer.Exit(1)
 
 
@@ -91,7 +85,7 @@ def path(name: Name, common: Common) -> None:
     if common.json:
         show_json({"model": name, "path": str(folder)})
     else:
-        typer.echo(str(folder))
+        typer.echo(str(folder))  # not wrapped, for scripts
 
 
 @command(app, example="thinkback models remove bge-small-en-v1.5")
@@ -101,10 +95,7 @@ def remove(name: Name, common: Common) -> None:
 
     if not removed(name, _options(common)):
         raise NotFound(f"{name} is not in the cache, so there is nothing to remove")
-    if common.json:
-        show_json({"model": name, "removed": True})
-    else:
-        show(styled("removed", "green") + styled(f" {name}"))
+    show_result(common, {"model": name, "removed": True}, styled("removed", "green") + styled(f" {name}"))
 
 
 def _options(common: Common) -> "FetchOptions":

@@ -3,24 +3,28 @@
 import json
 import re
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from thinkback.apps.cli.remedies import WORDS
 from thinkback.clock import from_us
 from thinkback.errors import Notice, ThinkbackError, worded
 
 if TYPE_CHECKING:
+    import rich.progress
     from rich.console import Console, RenderableType
     from rich.table import Table
     from rich.text import Text
 
+    from thinkback.apps.cli.options import Common
+
+T = TypeVar("T")
 Progress = Callable[[int, int], None]
 
-WIDTH_OF_A_PIPE = 120
-# A memory's text is somebody else's: what would steer a terminal is shown, not obeyed.
+PIPE_WIDTH = 120
+# A memory's text may come from anybody: control sequences are printed, never sent to the terminal.
 _CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 
@@ -28,7 +32,7 @@ def stdout() -> "Console":
     """Where results go."""
     from rich.console import Console
 
-    return Console(highlight=False, width=None if sys.stdout.isatty() else WIDTH_OF_A_PIPE)
+    return Console(highlight=False, width=None if sys.stdout.isatty() else PIPE_WIDTH)
 
 
 def stderr() -> "Console":
@@ -39,22 +43,38 @@ def stderr() -> "Console":
 
 
 def show(*parts: "RenderableType") -> None:
-    """Prints for people."""
+    """Print for people; a plain string is printed as it is."""
     console = stdout()
     for part in parts:
-        console.print(part)
+        console.print(styled(part) if isinstance(part, str) else part)
 
 
-def show_json(data: Mapping[str, object]) -> None:
-    """Prints one object on one line."""
-    show_lines([data])
-
-
-def show_lines(rows: Iterable[Mapping[str, object]]) -> None:
-    """Prints one object a line, at once, whatever the command has still to do."""
+def show_json(*rows: Mapping[str, object]) -> None:
+    """Print one JSON object a line, and flush."""
     for row in rows:
         sys.stdout.write(json.dumps(row, ensure_ascii=False) + "\n")
     sys.stdout.flush()
+
+
+def show_result(common: "Common", data: Mapping[str, object], *parts: "RenderableType") -> None:
+    """Print one object: with `--json` its data, else its parts for people."""
+    if common.json:
+        show_json(data)
+    else:
+        show(*parts)
+
+
+def show_list(
+    common: "Common",
+    items: Sequence[T],
+    to_json: Callable[[T], Mapping[str, object]],
+    to_table: "Callable[[Sequence[T]], RenderableType]",
+) -> None:
+    """Print many: with `--json` one object a line, else a table."""
+    if common.json:
+        show_json(*map(to_json, items))
+    else:
+        show(to_table(items))
 
 
 def warn(about: str | ThinkbackError | Notice) -> None:
@@ -82,7 +102,7 @@ def plain(text: str) -> str:
 
 
 def styled(text: str, style: str = "") -> "Text":
-    """Text that is printed as it is, whatever brackets it holds; added together, each keeps its own style."""
+    """Text printed as it is, brackets included; when added together, each keeps its own style."""
     from rich.text import Text
 
     made = Text(plain(text))
@@ -91,14 +111,16 @@ def styled(text: str, style: str = "") -> "Text":
     return made
 
 
-def table(*columns: str, title: str | None = None) -> "Table":
-    """An empty table in the one style."""
+def table(columns: Mapping[str, str], rows: "Iterable[Sequence[str | Text]]") -> "Table":
+    """A table of columns with their styles; plain strings are printed as they are."""
     from rich import box
     from rich.table import Table
 
-    made = Table(box=box.SIMPLE_HEAD, title=title, title_justify="left", header_style="bold", pad_edge=False)
-    for column in columns:
-        made.add_column(column, overflow="fold")
+    made = Table(box=box.SIMPLE_HEAD, header_style="bold", pad_edge=False)
+    for name, style in columns.items():
+        made.add_column(name, style=style, overflow="fold")
+    for row in rows:
+        made.add_row(*(styled(cell) if isinstance(cell, str) else cell for cell in row))
     return made
 
 
@@ -148,28 +170,51 @@ def size(count: float) -> str:
 
 @contextmanager
 def progress(label: str) -> Iterator[Progress]:
-    """A bar on stderr, only on a terminal; call it with how much is done and how much there is (0 if unknown)."""
+    """A bar on stderr, only on a terminal; call it with the number done and the total (0 if unknown)."""
     if not sys.stderr.isatty():
         yield lambda done, total: None
         return
-    import rich.progress
-    from rich.progress import (
-        BarColumn,
-        MofNCompleteColumn,
-        SpinnerColumn,
-        TextColumn,
-        TimeRemainingColumn,
-    )
+    from rich.progress import MofNCompleteColumn, TimeRemainingColumn
 
-    bars = rich.progress.Progress(
-        SpinnerColumn(),
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeRemainingColumn(),
-        console=stderr(),
-        transient=True,
-    )
-    with bars:
+    with _bars(MofNCompleteColumn(), TimeRemainingColumn()) as bars:
         task = bars.add_task(label, total=None)
         yield lambda done, total: bars.update(task, completed=done, total=total or None)
+
+
+class FetchProgress:
+    """Reports the download of model weights: a bar on a terminal, one line elsewhere."""
+
+    def __init__(self) -> None:
+        self._label = ""
+        self._bars: rich.progress.Progress | None = None
+
+    def __call__(self, done: int, total: int, label: str) -> None:
+        if label != self._label:
+            self._label = label
+            self._begin(total)
+        if self._bars is not None:
+            self._bars.update(self._bars.task_ids[0], completed=done, total=total or None)
+            if total and done >= total:
+                self._end()
+
+    def _begin(self, total: int) -> None:
+        self._end()
+        if not sys.stderr.isatty():
+            note(f"fetching {self._label}" + (f" ({size(total)})" if total else ""))
+            return
+        from rich.progress import DownloadColumn, TransferSpeedColumn
+
+        self._bars = _bars(DownloadColumn(), TransferSpeedColumn())
+        self._bars.add_task(f"fetching {self._label}", total=total or None)
+        self._bars.start()
+
+    def _end(self) -> None:
+        if self._bars is not None:
+            self._bars.stop()
+            self._bars = None
+
+
+def _bars(*columns: "rich.progress.ProgressColumn") -> "rich.progress.Progress":
+    from rich.progress import BarColumn, Progress, TextColumn
+
+    return Progress(TextColumn("{task.description}"), BarColumn(), *columns, console=stderr(), transient=True)

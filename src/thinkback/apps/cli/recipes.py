@@ -1,13 +1,19 @@
-"""The `recipes` commands: the named formulas, and any of them as TOML."""
+"""The `recipes` commands: list the named ranking formulas, and print one as TOML."""
 
-from typing import Annotated
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from thinkback.apps.cli.flat import command, epilog, flattened
+from thinkback.apps.cli.command import command, epilog, with_options
 from thinkback.apps.cli.options import Common, Words, changes
-from thinkback.apps.cli.output import show, show_json, show_lines, styled, table
-from thinkback.apps.cli.session import recipe_of, settings_of
+from thinkback.apps.cli.output import show_json, show_list, table
+from thinkback.apps.cli.session import typed_recipe
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+    from thinkback.search.recipes.model import Recipe
 
 app = typer.Typer()
 
@@ -18,13 +24,12 @@ def list_(common: Common) -> None:
     from thinkback.apps import wire
     from thinkback.search.recipes.named import RECIPES
 
-    if common.json:
-        show_lines(wire.recipe(recipe) for recipe in RECIPES.values())
-        return
-    rows = table("recipe", "what it does", "fingerprint")
-    for recipe in RECIPES.values():
-        rows.add_row(styled(recipe.name, "bold cyan"), styled(recipe.about), styled(recipe.fingerprint, "dim"))
-    show(rows)
+    show_list(common, list(RECIPES.values()), wire.recipe, _table)
+
+
+def _table(recipes: "Sequence[Recipe]") -> "RenderableType":
+    columns = {"recipe": "bold cyan", "what it does": "", "fingerprint": "dim"}
+    return table(columns, ((one.name, one.about, one.fingerprint) for one in recipes))
 
 
 @command(
@@ -41,7 +46,7 @@ def show_(
     from thinkback.apps import wire
     from thinkback.search.recipes.toml import dumps
 
-    recipe = recipe_of(name, settings_of(common))
+    recipe = typed_recipe(name)
     if set:
         recipe = recipe.with_(**changes(set))
     if common.json:
@@ -57,5 +62,5 @@ def _default(context: typer.Context, common: Common) -> None:
 
 
 app.callback(invoke_without_command=True, epilog=epilog("thinkback recipes\nthinkback recipes show default"))(
-    flattened(_default)
+    with_options(_default)
 )

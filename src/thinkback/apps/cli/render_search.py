@@ -1,6 +1,6 @@
-"""Searches as people read them: hits, the bars of an explanation, why something is absent."""
+"""Searches for people: hits, the bars of an explanation, why a memory is absent, how a question was parsed."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import accumulate
 from typing import Any
 
@@ -10,8 +10,10 @@ from rich.table import Table
 from rich.text import Text
 
 from thinkback.apps.cli.output import facts, moment, styled
-from thinkback.apps.words import head, in_words
+from thinkback.apps.words import first_words, in_words
+from thinkback.clock import iso
 from thinkback.model import Hit, Record
+from thinkback.search.query.parse import Query
 from thinkback.search.trace import Recall, WhyNot
 
 BAR = 20
@@ -20,9 +22,9 @@ _EIGHTHS = " ▏▎▍▌▋▊▉█"
 
 
 def hits(found: Recall, explained: bool, named: Mapping[str, Record] | None = None) -> RenderableType:
-    """The hits, one below the other; with `explained`, each with its bars and the whole with its timings.
+    """The hits, one below the other; with `explained`, each with its bars, and the timings at the end.
 
-    A theme is shown with its first members; those in `named` with how they begin.
+    A theme is shown with its first members, and those in `named` with their first words.
     """
     if not found:
         return styled("nothing found", "yellow")
@@ -40,25 +42,25 @@ def _hit(hit: Hit, named: Mapping[str, Record], explained: bool) -> RenderableTy
     grid.add_column(justify="right", style="bold cyan", width=3)
     grid.add_column(style="green", min_width=7, no_wrap=True)
     grid.add_column(overflow="fold")
-    grid.add_row(str(hit.rank), f"{hit.score:.4f}", _said(hit, named))
-    grid.add_row("", "", _beside(hit))
+    grid.add_row(str(hit.rank), f"{hit.score:.4f}", _content(hit, named))
+    grid.add_row("", "", _details(hit))
     return Group(grid, Padding(explanation(hit), (0, 0, 1, 5))) if explained else grid
 
 
-def _said(hit: Hit, named: Mapping[str, Record]) -> Text:
+def _content(hit: Hit, named: Mapping[str, Record]) -> Text:
     return styled(in_words(hit.record).strip(), "bold") + members_shown(hit.members, named)
 
 
 def members_shown(ids: Sequence[str], named: Mapping[str, Record]) -> Text:
-    """The first members of a theme, each on a line with its beginning, and how many more there are."""
+    """The first members of a theme, each on a line with its first words, and how many more there are."""
     lines = styled("")
     for id in ids[:MOST_MEMBERS]:
-        lines += styled(f"\n  {id}", "dim") + styled(f"  {head(named[id])}" if id in named else "")
+        lines += styled(f"\n  {id}", "dim") + styled(f"  {first_words(named[id])}" if id in named else "")
     more = len(ids) - MOST_MEMBERS
     return lines + styled(f"\n  and {more} more", "dim") if more > 0 else lines
 
 
-def _beside(hit: Hit) -> Text:
+def _details(hit: Hit) -> Text:
     record = hit.record
     line = styled(moment(record.date), "blue")
     for tag in record.tags:
@@ -99,7 +101,7 @@ def _bar(begin: float, end: float) -> str:
 
 def _places(hit: Hit) -> Text:
     if not hit.placings:
-        return styled("found by no leg of its own", "dim")
+        return styled("found by no leg", "dim")
     line = styled("found by ", "dim")
     for number, placing in enumerate(hit.placings):
         line += styled(f"{', ' if number else ''}{placing.leg} ", "dim") + styled(f"#{placing.rank}")
@@ -123,3 +125,42 @@ def absence(reason: WhyNot) -> RenderableType:
     """Why a memory is not among the hits."""
     title = styled("why not ", "bold yellow") + styled(reason.id, "bold")
     return Group(title, styled(f"  {reason.verdict}"), *(styled(f"  {leg}", "dim") for leg in reason.legs))
+
+
+def query_object(query: Query) -> dict[str, Any]:
+    """How a question was parsed, as JSON."""
+    keywords, anchor = query.keywords, query.anchor
+    time = None
+    if anchor is not None:
+        since, until = anchor.window
+        named = {"phrase": anchor.phrase, "centre": iso(anchor.centre_us), "tolerance_days": anchor.tolerance_days}
+        time = {**named, "since": iso(since), "until": iso(until)}
+    return {
+        "query": query.text,
+        "now": iso(query.now),
+        "mode": keywords.mode,
+        "terms": [{"text": term.text, "prefix": term.prefix, "phrase": term.phrase} for term in keywords.terms],
+        "dropped": list(keywords.dropped),
+        "expression": keywords.expression,
+        "tags": [{"tag": inferred.tag, "origin": inferred.origin} for inferred in query.tags],
+        "time": time,
+    }
+
+
+def parsed(query: Query) -> RenderableType:
+    """How a question was parsed, for people."""
+    return facts(dict(_parsed(query_object(query))))
+
+
+def _parsed(data: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    yield "mode", data["mode"]
+    yield "terms", [term["text"] + ("*" if term["prefix"] else "") for term in data["terms"]]
+    yield "dropped", data["dropped"]
+    yield "expression", data["expression"]
+    yield "tags", [f"{tag['tag']} ({tag['origin']})" for tag in data["tags"]]
+    time = data["time"]
+    if time is None:
+        yield "time", None
+    else:
+        yield "time", f"“{time['phrase']}”: {time['centre']} ± {time['tolerance_days']:g} days"
+        yield "window", f"{time['since']} to {time['until']}"

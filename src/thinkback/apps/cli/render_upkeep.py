@@ -1,28 +1,31 @@
-"""The life of memories as people read it: what was done, undone, found and proved. With `--json`, the shapes of the wire."""
+"""The results of upkeep for people: receipts, tidying, the journal, themes, audits and checks."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import starmap
 from typing import Any
 
 import typer
+from rich.console import RenderableType
 from rich.text import Text
 
 from thinkback.apps import wire_upkeep
 from thinkback.apps.cli.options import Common
-from thinkback.apps.cli.output import facts, moment, note, show, show_json, show_lines, shown, styled, table, warn
+from thinkback.apps.cli.output import facts, moment, note, show, show_json, shown, styled, table, warn
 from thinkback.apps.cli.render_search import MOST_MEMBERS, members_shown
-from thinkback.apps.words import counted, themes_told
-from thinkback.errors import NotFound
+from thinkback.apps.words import counted, theme_changes
+from thinkback.errors import Action, NotFound, Remedy
 from thinkback.fields import TIMES
 from thinkback.lifecycle.audit import AuditReport
 from thinkback.lifecycle.forget import Receipt
-from thinkback.lifecycle.journal import Action
 from thinkback.lifecycle.reflect.model import Reflected, Theme
+from thinkback.lifecycle.tidy import Tidied
 from thinkback.lifecycle.undo import Undone, why_left
 from thinkback.model import Record
-from thinkback.stores.base import JournalEntry
+from thinkback.stores.base import JournalEntry, Problem
 
 MOST_SHOWN = 50
-_TIMES = TIMES | {"until"}  # what may change in a journal
+_TIMES = TIMES | {"until"}  # the times among the fields of a journal entry
+_BATCHES = Remedy(Action.LIST_BATCHES)
 _WIDEST = len("likely secrets ")
 
 
@@ -44,57 +47,50 @@ def show_receipt(receipt: Receipt, common: Common) -> None:
 
 
 def _show_proof(receipt: Receipt) -> None:
-    show(styled(f"forgotten {len(receipt.forgotten)}", "green"), *(styled(f"  {id}") for id in receipt.forgotten))
+    show(styled(f"forgotten {len(receipt.forgotten)}", "green"), *(f"  {id}" for id in receipt.forgotten))
     if gone := receipt.removed["reflections"]:
-        show(styled(f"themes: {themes_told(gone, len(receipt.rebuilt))}"))
-    rows = table("looked in", "asked", "found")
-    for search in receipt.searches:
-        rows.add_row(styled(search.where), str(search.asked), str(search.found))
-    for file in receipt.files:
-        rows.add_row(styled(file.file), f"{file.bytes} bytes", str(file.traces))
-    show(rows)
+        show(f"themes: {theme_changes(gone, len(receipt.rebuilt))}")
+    searches = [(search.where, str(search.asked), str(search.found)) for search in receipt.searches]
+    files = [(file.file, f"{file.bytes} bytes", str(file.traces)) for file in receipt.files]
+    show(table(dict.fromkeys(("searched", "asked", "found"), ""), [*searches, *files]))
     show(*(styled(warning.message, "dim") for warning in receipt.warnings))
     if not receipt.verified:
         show(styled("not verified", "bold red"))
-    elif not receipt.too_short:
-        show(styled("nothing is left", "green"))
-    else:
-        few = counted(receipt.too_short, "text or id", "texts or ids")
-        show(
-            styled("nothing is left", "green")
-            + styled(f", but {few} of less than 8 bytes could be looked for in the indexes alone, not in the files")
-        )
-
-
-def show_actions(actions: Sequence[Action], how: str) -> None:
-    """What a tidying did or would do; `how` the rest can be seen."""
-    if not actions:
         return
-    rows = table("action", "memory", "change", "why")
-    for action in actions[:MOST_SHOWN]:
-        change = _change(action.before, action.after)
-        rows.add_row(styled(action.action, "cyan"), styled(action.id), change, styled(action.why, "dim"))
-    show(rows)
-    _show_more(len(actions), MOST_SHOWN, how)
+    few = counted(receipt.too_short, "text or id", "texts or ids")
+    short = f", but {few} of less than 8 bytes could be looked for in the indexes alone, not in the files"
+    show(styled("nothing is left", "green") + styled(short if receipt.too_short else ""))
 
 
-def _change(before: Mapping[str, Any], after: Mapping[str, Any]) -> Text:
-    return styled(
-        ", ".join(f"{name} {_told(name, before.get(name))} → {_told(name, value)}" for name, value in after.items())
-    )
+def show_tidied(done: Tidied) -> None:
+    """What a tidying did or would do."""
+    if not done.actions:
+        show(styled("nothing to do", "green"))
+        return
+    rows = ((one.action, one.id, _change(one.before, one.after), one.why) for one in done.actions[:MOST_SHOWN])
+    show(table({"action": "cyan", "memory": "", "change": "", "why": "dim"}, rows))
+    rest = "--json lists all" if done.dry_run else f"thinkback undo {done.batch} --list shows all"
+    _show_more(len(done.actions), MOST_SHOWN, rest)
+    if done.dry_run:
+        show(styled(f"{len(done.actions)} to do; --apply does it", "green"))
+    else:
+        show(styled(f"{len(done.actions)} done", "green") + styled(f"; undo with: thinkback undo {done.batch}", "dim"))
 
 
-def _told(name: str, value: Any) -> str:
-    return moment(value) if name in _TIMES and isinstance(value, int) else shown(value)
+def _change(before: Mapping[str, Any], after: Mapping[str, Any]) -> str:
+    def value(name: str, it: Any) -> str:
+        return moment(it) if name in _TIMES and isinstance(it, int) else shown(it)
+
+    return ", ".join(f"{name} {value(name, before.get(name))} → {value(name, new)}" for name, new in after.items())
 
 
-def tell_undone(done: Undone, common: Common) -> None:
-    """What was undone, left alone and passed over; an error when a batch was named of which nothing can be undone."""
+def show_undone(done: Undone, common: Common) -> None:
+    """What was undone, left alone and passed over; an error when nothing of a named batch can be undone."""
     if done.skipped and not done.undone:
         raise NotFound(f"nothing of {done.batch} can be undone: {why_left(done.skipped)}")
     if not common.json:
         show(styled(f"undone {len(done.undone)}", "green") + styled(f"  {done.batch}", "dim"))
-        show(*(styled(f"  {id}") for id in done.undone[:MOST_SHOWN]))
+        show(*(f"  {id}" for id in done.undone[:MOST_SHOWN]))
         _show_more(len(done.undone), MOST_SHOWN, f"thinkback undo {done.batch} --list shows all")
     for batch, reasons in done.passed_over.items():
         warn(f"passed over {batch}, of which nothing can be undone: {why_left(reasons)}")
@@ -107,30 +103,31 @@ def show_batches(entries: Iterable[JournalEntry], most: int | None, common: Comm
     batches: dict[str, list[JournalEntry]] = {}
     for entry in entries:
         batches.setdefault(entry.batch, []).append(entry)
-    told = [(its[0].at, wire_upkeep.batch(name, its)) for name, its in list(batches.items())[:most]]
+    first = [(its[0].at, wire_upkeep.batch(name, its)) for name, its in list(batches.items())[:most]]
     if common.json:
-        show_lines(one for _, one in told)
+        show_json(*(one for _, one in first))
         return
-    rows = table("batch", "at", "actions", "what", "can be undone")
-    for at, one in told:
+
+    def row(at: int, one: wire_upkeep.BatchShape) -> tuple[str | Text, ...]:
         can = styled("yes", "green") if one["why_not"] is None else styled(f"no: {one['why_not']}", "dim")
-        rows.add_row(styled(one["batch"]), moment(at), str(one["actions"]), styled(", ".join(one["what"])), can)
-    show(rows if told else styled("the journal is empty", "dim"))
+        return one["batch"], moment(at), str(one["actions"]), ", ".join(one["what"]), can
+
+    columns = dict.fromkeys(("batch", "at", "actions", "what", "can be undone"), "")
+    show(table(columns, starmap(row, first)) if first else styled("the journal is empty", "dim"))
     _show_more(len(batches), most, "--limit 0 lists all")
 
 
 def show_entries(batch: str, entries: Sequence[JournalEntry], most: int | None, common: Common) -> None:
-    """What a batch of the journal did."""
+    """The actions of one batch of the journal."""
     if not entries:
-        raise NotFound(f"the journal has no batch {batch!r}; `thinkback undo --list` shows what there is")
+        raise NotFound(f"the journal has no batch {batch!r}", code="unknown_batch", remedy=_BATCHES)
     if common.json:
-        show_lines(wire_upkeep.entry(one) for one in entries[:most])
+        show_json(*map(wire_upkeep.entry, entries[:most]))
         return
-    rows = table("action", "memory", "change", "undone")
-    for one in entries[:most]:
-        change = _change(one.before, one.after)
-        rows.add_row(styled(one.action, "cyan"), styled(one.memory_id), change, moment(one.undone_at))
-    show(rows)
+    cells = (
+        (one.action, one.memory_id, _change(one.before, one.after), moment(one.undone_at)) for one in entries[:most]
+    )
+    show(table({"action": "cyan", "memory": "", "change": "", "undone": ""}, cells))
     _show_more(len(entries), most, "--limit 0 lists all")
 
 
@@ -140,16 +137,8 @@ def _show_more(count: int, most: int | None, how: str, label: str = "") -> None:
         show(styled(f"{label}and {count - most} more; {how}", "dim"))
 
 
-def show_ids(done: str, ids: Sequence[str], common: Common) -> None:
-    """Memories to which something was done."""
-    if common.json:
-        show_json({done: list(ids)})
-    else:
-        show(styled(f"{done} {len(ids)}", "green"), *(styled(f"  {id}") for id in ids))
-
-
-def worth_showing(done: Reflected) -> list[Theme]:
-    """What is new or refreshed; in a dry run, after that the themes that stay as they are."""
+def themes_to_show(done: Reflected) -> list[Theme]:
+    """The new and refreshed themes; in a dry run, followed by the unchanged ones."""
     changed = {*done.created, *done.refreshed}
     staying = [theme for theme in done.themes if theme.id not in changed]
     return [*(theme for theme in done.themes if theme.id in changed), *(staying if done.dry_run else ())]
@@ -161,26 +150,20 @@ def first_members(themes: Sequence[Theme]) -> list[str]:
 
 
 def show_reflected(done: Reflected, themes: Sequence[Theme], named: Mapping[str, Record]) -> None:
-    """What a consolidation did or would do; the first members of themes are looked up in `named`."""
+    """What a consolidation did or would do; `named` holds the first members of themes."""
     if themes:
-        rows = table("members", "coherence", "theme", "")
         label = {**dict.fromkeys(done.refreshed, "refreshed"), **dict.fromkeys(done.created, "new")}
-        for theme in themes[:MOST_SHOWN]:
-            fresh = styled(label.get(theme.id, ""), "green")
+
+        def row(theme: Theme) -> tuple[str | Text, ...]:
             about = styled(", ".join(theme.keywords)) + members_shown(theme.members, named)
-            rows.add_row(str(len(theme.members)), f"{theme.coherence:.2f}", about, fresh)
-        show(rows)
+            return str(len(theme.members)), f"{theme.coherence:.2f}", about, label.get(theme.id, "")
+
+        show(table({"members": "", "coherence": "", "theme": "", "": "green"}, map(row, themes[:MOST_SHOWN])))
         _show_more(len(themes), MOST_SHOWN, "--json lists all")
-    told = {
-        "promoted": len(done.promoted),
-        "linked": done.linked,
-        "reflections": f"{len(done.created)} new, {len(done.refreshed)} refreshed, {len(done.removed)} gone",
-    }
+    reflections = f"{len(done.created)} new, {len(done.refreshed)} refreshed, {len(done.removed)} gone"
+    counts = f"promoted {len(done.promoted)}, linked {done.linked}, reflections {reflections}"
+    show(styled("would be " if done.dry_run else "", "dim") + styled(counts, "green"))
     refused = ", ".join(f"{count} {reason}" for reason, count in done.refused.items())
-    show(
-        styled("would be " if done.dry_run else "", "dim")
-        + styled(", ".join(f"{k} {v}" for k, v in told.items()), "green")
-    )
     if refused and (done.dry_run or themes or done.removed):
         note(f"clusters that are no theme: {refused}")
 
@@ -200,4 +183,15 @@ def show_report(report: AuditReport) -> None:
         _show_more(len(lines), MOST_SHOWN, "--json lists all", label)
     show(facts({"memories": report.memories, **{title: len(lines) for title, lines in sections.items()}}))
     if report.secrets:
-        note("take them out with: thinkback audit --redact")
+        note("to remove them: thinkback audit --redact")
+
+
+def checked(found: Sequence[Problem], left: Sequence[Problem], repaired: bool) -> Iterator[RenderableType]:
+    """The problems of a store, which of them were repaired, and the verdict."""
+    for one in found:
+        label = styled("repaired ", "green") if repaired and one not in left else styled("problem  ", "bold red")
+        yield label + styled(f"{one.area}: {one.message}")
+    if left:
+        yield styled(counted(len(left), "problem") + (" left" if repaired else "; try --repair"), "bold red")
+    else:
+        yield styled("the store is healthy", "green")

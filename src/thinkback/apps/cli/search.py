@@ -5,69 +5,64 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
+from typer import Argument, Option, Typer
 
-from thinkback.apps.cli.flat import command
+from thinkback.apps.cli.command import command
 from thinkback.apps.cli.options import Common, Filters, Models, Words, changes
-from thinkback.apps.cli.output import show, show_json, show_lines, warn
-from thinkback.apps.cli.session import has_store, reading, recipe_of, settings_of, text_of
+from thinkback.apps.cli.output import show, show_json, show_result, warn
+from thinkback.apps.cli.session import (
+    NO_MODELS,
+    existing_memory,
+    has_store,
+    open_memory,
+    read_argument,
+    recipe_of,
+    settings_of,
+    typed_recipe,
+)
 from thinkback.clock import to_us
 
 if TYPE_CHECKING:
     from thinkback.memory import Memory
+    from thinkback.search.query.parse import Parsing, Query
     from thinkback.search.recipes.model import Recipe
     from thinkback.search.trace import Recall, WhyNot
     from thinkback.settings import Settings
 
-app = typer.Typer()
+app = Typer()
 PANEL = "Ask"
 
-Question = Annotated[str, typer.Argument(help="The question; - reads it from stdin.")]
-Limit = Annotated[
-    int | None, typer.Option("--limit", "-n", min=0, help="How many at most, if not as the recipe says; 0 for all.")
-]
-
-MostWords = Annotated[int, typer.Option("--limit", "-n", min=0, help="How many at most; 0 for all.")]
+Question = Annotated[str, Argument(help="The question; - reads it from stdin.")]
+Now = Annotated[str | None, Option("--now", metavar="TIME", help="The time of the question (default: now).")]
 
 
 @dataclass(frozen=True, slots=True)
 class Formula:
     """How a search ranks."""
 
-    recipe: Annotated[str | None, typer.Option("--recipe", metavar="NAME", help="A named recipe, or a TOML file.")] = (
-        None
-    )
+    recipe: Annotated[str | None, Option(metavar="NAME", help="A named recipe, or a TOML file.")] = None
     set: Annotated[
-        Words,
-        typer.Option(
-            "--set", metavar="PATH=VALUE", help="Change the recipe: signals.quality.weight=.3; may be repeated."
-        ),
+        Words, Option(metavar="PATH=VALUE", help="Change the recipe: signals.quality.weight=.3; may be repeated.")
     ] = None
-    limit: Limit = None
-    max_tokens: Annotated[
-        int | None, typer.Option("--max-tokens", min=0, help="A budget for all texts together; 0 for none.")
+    limit: Annotated[
+        int | None,
+        Option("--limit", "-n", min=0, help="Maximum number of hits (default: the recipe's; 0 = all)."),
     ] = None
-    now: Annotated[
-        str | None, typer.Option("--now", metavar="TIME", help="The moment the question is asked, if not now.")
-    ] = None
+    max_tokens: Annotated[int | None, Option(min=0, help="Token budget for all texts together (0 = none).")] = None
+    now: Now = None
     reflection_boost: Annotated[
-        float | None,
-        typer.Option("--reflection-boost", min=0, help="A factor for reflections; --no-reflections leaves them out."),
+        float | None, Option(min=0, help="Factor for the score of reflections; --no-reflections leaves them out.")
     ] = None
 
-    def resolved(self, settings: "Settings") -> "Recipe":
+    def resolved(self, usual: "Recipe") -> "Recipe":
         """The recipe with its changes."""
-        recipe = recipe_of(self.recipe, settings)
+        recipe = usual if self.recipe is None else typed_recipe(self.recipe)
         return recipe.with_(**changes(self.set)) if self.set else recipe
 
     def given(self) -> dict[str, Any]:
-        """The rest, as keyword arguments of `recall`."""
-        return {
-            "limit": self.limit,
-            "max_tokens": self.max_tokens,
-            "now": moment_of(self.now),
-            "reflection_boost": self.reflection_boost,
-        }
+        """The other options, as keyword arguments of `recall`."""
+        names = ("limit", "max_tokens", "reflection_boost")
+        return {"now": time_of(self.now), **{name: getattr(self, name) for name in names}}
 
 
 @command(
@@ -82,27 +77,30 @@ def recall(
     filters: Filters,
     models: Models,
     common: Common,
-    explain: Annotated[bool, typer.Option("--explain", help="Show what each leg and signal added.")] = False,
-    why_not: Annotated[
-        str | None, typer.Option("--why-not", metavar="ID", help="Say why this memory is not found.")
-    ] = None,
+    explain: Annotated[bool, Option("--explain", help="Show what each leg and signal added.")] = False,
+    why_not: Annotated[str | None, Option(metavar="ID", help="Explain why this memory was not found.")] = None,
 ) -> None:
     """Search, best first; every score can be explained."""
-    with reading(common, models) as memory:
-        chosen = formula.resolved(settings_of(common))
-        found = memory.recall(text_of(question), recipe=chosen, **formula.given(), **filters.given())
+    with existing_memory(common, models) as memory:
+        recipe = formula.resolved(memory.recipe)
+        found = memory.recall(read_argument(question), recipe=recipe, **formula.given(), **filters.given())
         reason = None if why_not is None else found.why_not(why_not)
-        # Before the memory is closed: closing writes down what was recalled, and that may wait for another process.
+        # Before the memory is closed: closing counts the accesses, and that may wait for another process.
         _show_found(memory, found, common, explain, reason)
 
 
 @command(
     app, "search-keywords", panel=PANEL, example="thinkback search-keywords '\"grey cat\" OR essence:pet*' --limit 5"
 )
-def search_keywords(question: Question, filters: Filters, common: Common, limit: MostWords = 10) -> None:
-    """The keyword leg alone, with its whole syntax: "a phrase", AND, OR, NOT, prefix*, content:, essence: and tags:."""
-    with reading(common, Models(embedder="none")) as memory:
-        found = memory.search_keywords(text_of(question), limit=limit, **filters.given())
+def search_keywords(
+    question: Question,
+    filters: Filters,
+    common: Common,
+    limit: Annotated[int, Option("--limit", "-n", min=0, help="Maximum number of hits (0 = all).")] = 10,
+) -> None:
+    """Search by keyword alone, with the full syntax: "a phrase", AND, OR, NOT, prefix*, content:, essence: and tags:."""
+    with existing_memory(common) as memory:
+        found = memory.search_keywords(read_argument(question), limit=limit, **filters.given())
         _show_found(memory, found, common)
 
 
@@ -110,32 +108,46 @@ def search_keywords(question: Question, filters: Filters, common: Common, limit:
 def parse(
     question: Question,
     common: Common,
-    recipe: Annotated[str | None, typer.Option(metavar="NAME", help="The recipe that reads it.")] = None,
-    now: Annotated[
-        str | None, typer.Option(metavar="TIME", help="The moment the question is asked, if not now.")
-    ] = None,
+    recipe: Annotated[str | None, Option(metavar="NAME", help="The recipe whose parser is used.")] = None,
+    now: Now = None,
 ) -> None:
-    """Show what is understood of a question: words, tags, time."""
-    from thinkback.apps.cli.render_query import query_object, understand, understood
+    """Show how a question is parsed: words, tags, time."""
+    from thinkback.apps.cli.render_search import parsed, query_object
 
-    settings = settings_of(common)
+    settings = settings_of(common, NO_MODELS)
     tags: Mapping[str, int] = {}
     if has_store(settings.store_path):
-        with reading(common, Models(embedder="none")) as memory:
+        with open_memory(settings) as memory:
             tags = memory.tags()
-    parsing = recipe_of(recipe, settings).parsing
-    query = understand(text_of(question), moment_of(now), parsing, tags, settings)
-    if common.json:
-        show_json(query_object(query))
-    else:
-        show(understood(query))
+    query = _parse(read_argument(question), time_of(now), recipe_of(recipe, settings).parsing, tags, settings)
+    show_result(common, query_object(query), parsed(query))
 
 
-def moment_of(now: str | None) -> datetime:
-    """The moment a question is asked, with the time zone its days are counted in: the user's own unless another is named."""
+def _parse(text: str, now: datetime, parsing: "Parsing", tags: Mapping[str, int], settings: "Settings") -> "Query":
+    """The question as a search parses it, with a language model if the settings name one."""
+    from concurrent.futures import ThreadPoolExecutor
+
+    from thinkback.model import Filter
+    from thinkback.opening import chat_of
+    from thinkback.search.query.ask_model import ask
+    from thinkback.search.query.parse import parse
+    from thinkback.search.query.tags import Vocabulary
+
+    vocabulary, zone = Vocabulary.of(tags), now.tzinfo or UTC
+    query = parse(text, Filter(now=to_us(now)), parsing, vocabulary, zone)
+    chat = chat_of(settings)
+    if chat is None:
+        return query
+    with ThreadPoolExecutor(max_workers=2) as pool:
+        asked = ask(query, parsing, chat, vocabulary, pool, zone)
+        return asked.answer(query, lambda what, error: warn(error.notice(what)))
+
+
+def time_of(now: str | None) -> datetime:
+    """The time of a question in the zone its days are counted in: the user's own unless another is given."""
     if now is None:
         return datetime.now().astimezone()
-    to_us(now)  # refuses what is no time, with the one message for that
+    to_us(now)  # raises the usual error for an invalid time
     moment = datetime.fromisoformat(now.strip())
     return moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
 
@@ -143,18 +155,14 @@ def moment_of(now: str | None) -> datetime:
 def _show_found(
     memory: "Memory", found: "Recall", common: Common, explain: bool = False, reason: "WhyNot | None" = None
 ) -> None:
-    for message in found.warnings:
-        warn(message)
-    if common.json:
-        from thinkback.apps import wire
-
-        if reason is not None:
-            show_json(wire.why_not(reason))
-        else:
-            show_lines({"id": hit.id, "text": hit.text, **wire.hit(hit)} for hit in found)
-        return
+    from thinkback.apps import wire
     from thinkback.apps.cli.render_search import absence, first_members, hits
 
-    show(hits(found, explain, memory.get_many(first_members(found))))
-    if reason is not None:
-        show(absence(reason))
+    for warning in found.warnings:
+        warn(warning)
+    if not common.json:
+        show(hits(found, explain, memory.get_many(first_members(found))), *([absence(reason)] if reason else []))
+    elif reason is not None:
+        show_json(wire.why_not(reason))
+    else:
+        show_json(*({"id": hit.id, "text": hit.text, **wire.hit(hit)} for hit in found))

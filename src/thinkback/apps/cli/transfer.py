@@ -6,19 +6,19 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TextIO
 
-import typer
+from typer import Argument, Option, Typer
 
-from thinkback.apps.cli.flat import command
-from thinkback.apps.cli.options import Common, Embedder, Models
-from thinkback.apps.cli.output import facts, note, progress, show, show_json, warn
-from thinkback.apps.cli.session import in_file, lines_of, reading, settings_of, writing
-from thinkback.errors import InvalidFile, ThinkbackError, sentence
+from thinkback.apps.cli.command import command
+from thinkback.apps.cli.options import Common, Embedder
+from thinkback.apps.cli.output import facts, note, progress, show_json, show_result, warn
+from thinkback.apps.cli.session import existing_memory, file_errors, open_lines, open_memory, settings_of
+from thinkback.errors import Action, InvalidFile, Notice, Remedy, ThinkbackError
 from thinkback.settings import NONE
 
 if TYPE_CHECKING:
     from thinkback.memory import Memory
 
-app = typer.Typer()
+app = Typer()
 PANEL = "Carry"
 
 
@@ -29,39 +29,38 @@ PANEL = "Carry"
     example="thinkback import memories.jsonl\nssh other thinkback export - | thinkback import - --store copy.db",
 )
 def import_(
-    file: Annotated[str, typer.Argument(help="A JSON Lines file; - reads stdin.")],
+    file: Annotated[str, Argument(help="A JSON Lines file; - reads stdin.")],
     embedder: Embedder,
     common: Common,
-    skip_bad: Annotated[
-        bool, typer.Option("--skip-bad", help="Import the rest when lines are bad, and report each.")
-    ] = False,
-    embed: Annotated[bool, typer.Option(help="Embed what came without vectors.")] = True,
+    skip_bad: Annotated[bool, Option("--skip-bad", help="Skip and report bad lines instead of failing.")] = False,
+    embed: Annotated[bool, Option(help="Embed memories that have no vector in the file.")] = True,
 ) -> None:
-    """Read memories, links and judgements from JSON Lines: all or nothing, and twice is once."""
+    """Read memories, links and judgements from JSON Lines in one transaction; importing twice adds nothing."""
     from thinkback.interop.jsonl import import_lines
 
-    with lines_of(file) as lines, writing(common, embedder) as memory:
-        with in_file(), progress("importing") as step:
+    settings = settings_of(common, embedder)
+    with open_lines(file) as lines, open_memory(settings, create=True) as memory:
+        with file_errors(), progress("importing") as step:
             report = import_lines(memory, lines, skip_bad=skip_bad, progress=step)
-        embedded = _embed(memory) if embed and settings_of(common, embedder).embedder != NONE else 0
+        embedded = _embed(memory) if embed and settings.embedder != NONE else 0
     for bad in report.bad:
         warn(f"line {bad.line}: {bad.reason}")
-    for message in report.warnings:
-        warn(message)
+    for warning in report.warnings:
+        warn(warning)
     counts = {**report.counts, "embedded": embedded}
-    if common.json:
-        show_json({**counts, "bad": [{"line": bad.line, "reason": bad.reason} for bad in report.bad]})
-    else:
-        show(facts({name.replace("_", " "): str(count) for name, count in counts.items()}))
+    bad_lines = [{"line": bad.line, "reason": bad.reason} for bad in report.bad]
+    rows = facts({name.replace("_", " "): str(count) for name, count in counts.items()})
+    show_result(common, {**counts, "bad": bad_lines}, rows)
 
 
 def _embed(memory: "Memory") -> int:
-    """What was imported is safe already; an embedder that fails only costs the vectors."""
+    """Embed the imported memories; if the embedder fails, they are kept without vectors."""
     try:
         with progress("embedding") as step:
             return memory.embed_missing(step)
     except ThinkbackError as error:
-        warn(f"imported without vectors, found by keyword: {sentence(error)} Later: thinkback embed --missing")
+        about = error.notice("imported without vectors, found by keyword")
+        warn(about if about.remedy else Notice(about.code, about.message, Remedy(Action.EMBED_MISSING)))
         return 0
 
 
@@ -73,9 +72,9 @@ def _embed(memory: "Memory") -> int:
 )
 def export(
     common: Common,
-    file: Annotated[str, typer.Argument(help="The file to write; - writes to stdout.")] = "-",
+    file: Annotated[str, Argument(help="The file to write; - writes to stdout.")] = "-",
     vectors: Annotated[
-        bool, typer.Option("--vectors", help="With the vectors, so that nothing has to be embedded again.")
+        bool, Option("--vectors", help="Include the vectors, so that an import need not embed.")
     ] = False,
 ) -> None:
     """Write everything as JSON Lines: memories with all versions, links, judgements."""
@@ -83,8 +82,8 @@ def export(
 
     count = 0
     with (
-        reading(common, Models(embedder="none", reranker="none")) as memory,
-        target_of(file) as target,
+        existing_memory(common) as memory,
+        open_target(file) as target,
         progress("exporting") as step,
     ):
         for count, line in enumerate(export_lines(memory, vectors=vectors), 1):
@@ -100,8 +99,8 @@ def export(
 
 
 @contextmanager
-def target_of(file: str) -> Iterator[TextIO]:
-    """Stdout, or a file that appears only when it is whole."""
+def open_target(file: str) -> Iterator[TextIO]:
+    """Stdout, or a file that appears only when it is complete."""
     if file == "-":
         yield sys.stdout
         return

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from thinkback.apps.cli.bench import Level, own_questions, recipes_of
-from thinkback.apps.cli.flat import command
+from thinkback.apps.cli.command import command
 from thinkback.apps.cli.options import Common, Models, Words
 from thinkback.apps.cli.output import note, progress, show, show_json
-from thinkback.apps.cli.session import in_file
+from thinkback.apps.cli.session import file_errors
 from thinkback.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -94,7 +94,7 @@ def tune(
 
     settings = _settings(learning)
     cases, base = _gathered(source, None if recipe is None else [recipe], models, common)
-    with in_file(), progress("trying settings") as heard:
+    with file_errors(), progress("trying settings") as heard:
         tuned = learn(cases, base, replace(settings, progress=lambda done, total, _: heard(done, total)))
     written = write_recipe(out, tuned)
     if common.json:
@@ -148,7 +148,7 @@ def regress(
     from thinkback.evaluate.tables import regression_data, regression_tables
 
     chosen = measured(metric).name
-    with in_file():
+    with file_errors():
         found = compare(read_rankings(baseline), read_rankings(current), by=chosen)
     if common.json:
         show_json(regression_data(found, threshold))

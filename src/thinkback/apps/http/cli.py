@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from thinkback.apps.cli.flat import command, flattened
+from thinkback.apps.cli.command import command, with_options
 from thinkback.errors import InvalidInput, MissingExtra
 from thinkback.settings import Settings, load
 
@@ -89,7 +89,7 @@ def _serve(address: AddressOptions, files: FileOptions, limits: LimitOptions) ->
     _run(server, address, settings, f"/?login={_login_code(server)}")
 
 
-serve = flattened(_serve)
+serve = with_options(_serve)
 
 
 def serve_mcp(settings: Settings, port: int, read_only: bool) -> None:

@@ -12,7 +12,7 @@ from thinkback.apps import wire, wire_upkeep
 from thinkback.apps.mcp.envelope import NOTICE, Quoted, provenance, quote, shown, visible
 from thinkback.apps.wire import EdgeShape
 from thinkback.apps.wire_upkeep import ForgottenShape, ReflectedShape
-from thinkback.apps.words import in_words, themes_told
+from thinkback.apps.words import in_words, theme_changes
 from thinkback.clock import iso
 from thinkback.errors import Action
 from thinkback.fields import VERSIONED
@@ -176,7 +176,7 @@ def forgotten(asked: Sequence[str], done: Forgotten) -> Answer[ForgottenAnswer]:
     if unknown:
         parts.append(f"{len(unknown)} of the ids do not exist.")
     if done.reflections:
-        parts.append(f"Themes: {themes_told(len(done.reflections), len(done.rebuilt))}.")
+        parts.append(f"Themes: {theme_changes(len(done.reflections), len(done.rebuilt))}.")
     parts += [f"Warning: {visible(warning)}" for warning in structured["warnings"]]
     return Answer(shown(structured), " ".join(parts))
 

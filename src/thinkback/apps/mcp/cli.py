@@ -11,8 +11,8 @@ from typing import Annotated
 
 import typer
 
-from thinkback.apps.cli.flat import epilog
-from thinkback.apps.cli.session import existing, in_file
+from thinkback.apps.cli.command import epilog
+from thinkback.apps.cli.session import existing, file_errors
 from thinkback.apps.mcp.clients import CLIENTS, Client, Place, client_named, merged, snippet, write
 from thinkback.errors import InvalidInput, MissingExtra
 from thinkback.settings import ENVIRONMENT, FILE, Settings, described, load, user_file
@@ -109,7 +109,7 @@ def _print(client: Client, place: Place, name: str, command: Sequence[str]) -> N
 def _write(client: Client, place: Place, name: str, command: Sequence[str]) -> None:
     path = client.file(place)
     before = path.read_text(encoding="utf-8") if path.exists() else ""
-    with in_file():
+    with file_errors():
         after = merged(client, before, name, command)
     if after == before:
         typer.echo(f"{path} has the entry already")

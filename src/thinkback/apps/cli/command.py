@@ -1,4 +1,4 @@
-"""Commands whose options are dataclasses: each field becomes an option, so that commands share options by type.
+"""Commands whose options come in dataclasses: each field becomes an option, so that commands share options by type.
 
     @command(app, example="thinkback get ID")
     def get(ids: Ids, common: Common) -> None: ...
@@ -23,7 +23,7 @@ def command(
     """Registers a command; its example is shown at the end of its `--help`."""
 
     def register(function: Function) -> Function:
-        app.command(name, epilog=epilog(example), rich_help_panel=panel)(flattened(function))
+        app.command(name, epilog=epilog(example), rich_help_panel=panel)(with_options(function))
         return function
 
     return register
@@ -35,7 +35,7 @@ def epilog(example: str) -> str:
     return "\n\n".join(["[bold]Example[/bold]" if len(lines) == 1 else "[bold]Examples[/bold]", *lines])
 
 
-def flattened(function: Function) -> Function:
+def with_options(function: Function) -> Function:
     """The function with every dataclass parameter replaced by that dataclass's fields."""
     hints = get_type_hints(function, include_extras=True)
     groups: dict[str, Any] = {name: kind for name, kind in hints.items() if is_dataclass(kind)}
