@@ -80,7 +80,7 @@ def test_models_are_listed(cli, monkeypatch, tmp_path):
         (["models", "path", "e5-small-v2"], "thinkback models pull e5-small-v2"),
         (["models", "path", "e5-smal-v2"], "Did you mean 'e5-small-v2'?"),
         (["models", "pull", "e5-smal-v2"], "Did you mean 'e5-small-v2'?"),
-        (["models", "pull"], "forbidden (offline)"),
+        (["models", "pull"], "offline"),
         (["models", "remove", "e5-small-v2"], "nothing to remove"),
     ],
 )
