@@ -105,6 +105,16 @@ class BenchResult:
     recipes: tuple[RecipeResult, ...]
     differences: tuple[Difference, ...]
 
+    @property
+    def counted(self) -> str:
+        """One line that says what was counted and what was not."""
+        left_out = [f"{n} {why}" for why, n in self.left_out.items()]
+        notes = [f"{n} {what}" for what, n in self.notes.items()]
+        sentence = f"n = {self.n}, the first {self.depth} results count"
+        if left_out:
+            sentence += f"; left out: {', '.join(left_out)}"
+        return sentence + (f"; noted: {', '.join(notes)}" if notes else "")
+
 
 def bench(
     dataset: Dataset,

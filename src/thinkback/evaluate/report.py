@@ -16,7 +16,6 @@ from thinkback.evaluate.metrics import Metric
 from thinkback.evaluate.rankings import Ranking
 from thinkback.evaluate.scores import Interval, Summary
 from thinkback.evaluate.svg import Bar, Curve, grouped_bars, horizontal_bars, legend, line_chart, round_up
-from thinkback.evaluate.tables import counted
 
 WORST = 10
 _SHOWN_TEXT = 600
@@ -97,7 +96,7 @@ def page(result: BenchResult, texts: Texts) -> str:
     names = [recipe.contender.name for recipe in result.recipes]
     body = [
         f"<h1>{escape(title)}</h1>",
-        f'<p class="note">{escape(counted(result))}. Dataset <code>{escape(result.fingerprint)}</code>.</p>',
+        f'<p class="note">{escape(result.counted)}. Dataset <code>{escape(result.fingerprint)}</code>.</p>',
         _section("Results", _overall(result)),
         _section("Differences", _differences(result)) if result.differences else "",
         legend(names),

@@ -215,9 +215,9 @@ def _measure_recipes(dataset: "Dataset", names: Words, measuring: Measuring, mod
 
 
 def _measure(dataset: "Dataset", systems: Systems, measuring: Measuring, common: Common) -> None:
+    from thinkback.apps.cli.render_bench import bench_data, bench_tables
     from thinkback.evaluate.bench import BenchSettings, bench
     from thinkback.evaluate.report import write_report
-    from thinkback.evaluate.tables import bench_data, bench_tables
 
     with progress(dataset.name) as report:
         settings = BenchSettings(

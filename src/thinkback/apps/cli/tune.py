@@ -88,7 +88,7 @@ def tune(
     ] = Path("tuned.toml"),
 ) -> None:
     """Learn a recipe's weights from judged questions; written only if the gain holds on questions not learned from."""
-    from thinkback.evaluate.tables import tune_data, tune_tables
+    from thinkback.apps.cli.render_bench import tune_data, tune_tables
     from thinkback.evaluate.tune import tune as learn
     from thinkback.evaluate.tune import write_recipe
 
@@ -142,10 +142,10 @@ def regress(
     threshold: Annotated[float, typer.Option(min=0.0, help="How far its mean may fall.")] = 0.0,
 ) -> None:
     """Say which questions rose and fell since a baseline; exit 1 if the mean fell by more than the threshold."""
+    from thinkback.apps.cli.render_bench import regression_data, regression_tables
     from thinkback.evaluate.metrics import metric as measured
     from thinkback.evaluate.rankings import read_rankings
     from thinkback.evaluate.regress import regress as compare
-    from thinkback.evaluate.tables import regression_data, regression_tables
 
     chosen = measured(metric).name
     with file_errors():

@@ -21,18 +21,8 @@ def bench_tables(result: BenchResult) -> Group:
     parts: list[Table | Text] = [_overall(result), _categories(result), _identities(result)]
     if result.differences:
         parts.append(_differences(result))
-    parts.append(Text(counted(result)))
+    parts.append(Text(result.counted))
     return Group(*parts)
-
-
-def counted(result: BenchResult) -> str:
-    """One line that says what was counted and what was not."""
-    left_out = [f"{n} {why}" for why, n in result.left_out.items()]
-    notes = [f"{n} {what}" for what, n in result.notes.items()]
-    sentence = f"n = {result.n}, the first {result.depth} results count"
-    if left_out:
-        sentence += f"; left out: {', '.join(left_out)}"
-    return sentence + (f"; noted: {', '.join(notes)}" if notes else "")
 
 
 def _table(title: str, *columns: str, caption: str | None = None) -> Table:

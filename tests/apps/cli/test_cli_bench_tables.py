@@ -6,10 +6,16 @@ import pytest
 from evaluate_toys import DATASET, Toy
 from rich.console import Console
 
+from thinkback.apps.cli.render_bench import (
+    bench_data,
+    bench_tables,
+    regression_data,
+    regression_tables,
+    verdict,
+)
 from thinkback.evaluate.bench import BenchSettings, Contender, bench
 from thinkback.evaluate.rankings import Ranking
 from thinkback.evaluate.regress import regress
-from thinkback.evaluate.tables import bench_data, bench_tables, counted, regression_data, regression_tables, verdict
 
 CONTENDERS = [Contender("nothing"), Contender("overlap", "f00d", "toy-embedder", {"legs.keyword": 0.5})]
 
@@ -45,7 +51,7 @@ def test_eight_metrics_with_their_intervals_fit_a_page_of_120(result):
 
 
 def test_what_n_leaves_out_is_one_sentence(result):
-    assert counted(result) == "n = 3, the first 50 results count; left out: 2 without evidence"
+    assert result.counted == "n = 3, the first 50 results count; left out: 2 without evidence"
 
 
 def test_plain_data_is_json_and_complete(result):
