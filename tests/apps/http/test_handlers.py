@@ -380,6 +380,7 @@ def test_a_bad_line_is_told_with_the_way_around_it(client: TestClient) -> None:
     answer = client.post("/v1/import", content=b'{"text": ""}\n', headers=headers)
     assert answer.status_code == 422
     assert "line 1: " in answer.json()["error"]["message"]
+    assert "?skip_bad=true" in answer.json()["error"]["message"]
     assert client.post("/v1/import?skip_bad=true", content=b'{"text": ""}\n', headers=headers).status_code == 200
 
 

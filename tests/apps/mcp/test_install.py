@@ -206,7 +206,7 @@ def test_writing_twice_writes_once(home: Path) -> None:
     assert runner.invoke(app, ["install", "cursor", "--write"]).exit_code == 0
     first = (home / ".cursor" / "mcp.json").read_text()
     again = runner.invoke(app, ["install", "cursor", "--write"])
-    assert "has the entry already" in again.output
+    assert "already has the entry" in again.output
     assert (home / ".cursor" / "mcp.json").read_text() == first
     assert len(list((home / ".cursor").iterdir())) == 1
 

@@ -1,4 +1,4 @@
-"""`thinkback mcp`: serve a memory to MCP clients, and tell them about it."""
+"""`thinkback mcp`: serve a memory to MCP clients, and write their configuration."""
 
 import os
 import shlex
@@ -24,18 +24,18 @@ app = typer.Typer(
     no_args_is_help=False,
 )
 
-_NOT_SHARED = (ENVIRONMENT, FILE)  # sources that another program, started elsewhere, does not have
+_LOCAL_SOURCES = (ENVIRONMENT, FILE)  # settings that a program started elsewhere does not see
 
 Store = Annotated[
     Path | None,
     typer.Option(
-        "--store", metavar="FILE", help="The memory file. Default: THINKBACK_STORE, else one in your data folder."
+        "--store", metavar="FILE", help="The store. Default: THINKBACK_STORE, else a file in your data folder."
     ),
 ]
 Embedder = Annotated[
     str | None,
     typer.Option(
-        "--embedder", help="The embedder: a model's name, openai:MODEL@URL, ollama:MODEL, or none for keywords alone."
+        "--embedder", help="The embedder: a model's name, openai:MODEL@URL, ollama:MODEL, or none for keywords only."
     ),
 ]
 ReadOnly = Annotated[bool, typer.Option("--read-only", help="Offer only the tools that read.")]
@@ -50,7 +50,7 @@ def mcp(
     store: Store = None,
     embedder: Embedder = None,
 ) -> None:
-    """Serves the memory over standard input and output, as MCP clients start it: `thinkback mcp --read-only`."""
+    """Serve the memory over standard input and output, as MCP clients expect: `thinkback mcp --read-only`."""
     if context.invoked_subcommand is not None:
         return
     settings = load(store=store, embedder=embedder)
@@ -67,28 +67,24 @@ def mcp(
 )
 def install(
     context: typer.Context,
-    client: Annotated[
-        str | None, typer.Argument(help=f"One of {', '.join(CLIENTS)}; all are printed if left out.")
-    ] = None,
-    write_file: Annotated[
-        bool, typer.Option("--write", help="Write the file instead of printing what belongs into it.")
-    ] = False,
-    name: Annotated[str, typer.Option(help="What the client calls this memory.")] = "thinkback",
+    client: Annotated[str | None, typer.Argument(help=f"One of {', '.join(CLIENTS)}; default: print all.")] = None,
+    write_file: Annotated[bool, typer.Option("--write", help="Write the file instead of printing the entry.")] = False,
+    name: Annotated[str, typer.Option(help="The name of this memory in the client.")] = "thinkback",
     read_only: ReadOnly = False,
     store: Store = None,
     embedder: Embedder = None,
 ) -> None:
-    """Print or write a client's configuration, with the memory and the embedder in use here.
+    """Print or write a client's configuration, with the store and the embedder in use here.
 
-    What is in the file already stays, and a copy of it is kept beside it.
+    Writing keeps the other entries of the file and saves a copy of it.
     """
-    before = context.parent.params if context.parent else {}  # `thinkback mcp --store FILE install` says the same
+    before = context.parent.params if context.parent else {}  # options may also stand before `install`
     command = _command(
         store or before.get("store"), embedder or before.get("embedder"), read_only or bool(before.get("read_only"))
     )
     place = Place(sys.platform, Path.home(), Path.cwd(), os.environ)
     if not name.replace("-", "").replace("_", "").isalnum() or not name.isascii():
-        raise InvalidInput(f"a server's name is letters, digits, - and _; got {name!r}")
+        raise InvalidInput(f"a server's name has letters, digits, - and _; got {name!r}", code="server_name")
     if client is None:
         if write_file:
             raise InvalidInput(f"--write needs a client: one of {', '.join(CLIENTS)}")
@@ -112,10 +108,10 @@ def _write(client: Client, place: Place, name: str, command: Sequence[str]) -> N
     with file_errors():
         after = merged(client, before, name, command)
     if after == before:
-        typer.echo(f"{path} has the entry already")
+        typer.echo(f"{path} already has the entry")
         return
     backup = write(path, after, datetime.now(UTC))
-    typer.echo(f"{client.title}: wrote {path}" + (f", the file as it was is {backup}" if backup else ""))
+    typer.echo(f"{client.title}: wrote {path}" + (f"; the previous file is {backup}" if backup else ""))
     _note(client, command)
 
 
@@ -125,9 +121,8 @@ def _note(client: Client, command: Sequence[str]) -> None:
 
 
 def _command(store: Path | None, embedder: str | None, read_only: bool) -> list[str]:
-    """How a client starts us: with full paths, for desktop programs share neither the shell's PATH nor its folder.
-
-    Nor do they share its variables, so what was chosen is written out, wherever it was chosen.
+    """The command for a client, with full paths and explicit options: desktop programs have neither the shell's PATH, nor its
+    folder, nor its variables.
     """
     beside = Path(sys.executable).with_name("thinkback.exe" if sys.platform == "win32" else "thinkback")
     found = str(beside) if beside.exists() else shutil.which("thinkback")
@@ -135,20 +130,22 @@ def _command(store: Path | None, embedder: str | None, read_only: bool) -> list[
     chosen = {one.key: one for one in described(store=store, embedder=embedder) if one.source != "default"}
     options = [
         *(["--store", str(chosen["store"].value.resolve())] if "store" in chosen else []),
-        *(["--embedder", _full(chosen["embedder"].value)] if "embedder" in chosen else []),
+        *(["--embedder", _full_path(chosen["embedder"].value)] if "embedder" in chosen else []),
         *(["--read-only"] if read_only else []),
     ]
-    if lost := [one for one in chosen.values() if one.key not in ("store", "embedder") and one.source in _NOT_SHARED]:
+    if lost := [
+        one for one in chosen.values() if one.key not in ("store", "embedder") and one.source in _LOCAL_SOURCES
+    ]:
         typer.echo(
             f"the client will not see {', '.join(f'{one.key} (from {one.source})' for one in lost)}; "
-            f"settings for every program belong into {user_file()}",
+            f"put settings for all programs into {user_file()}",
             err=True,
         )
     return [*program, "mcp", *options]
 
 
-def _full(embedder: str) -> str:
-    """A folder by its full path; any other embedder as it is named."""
+def _full_path(embedder: str) -> str:
+    """A folder as a full path; any other embedder as given."""
     return str(Path(embedder).resolve()) if Path(embedder).is_dir() else embedder
 
 

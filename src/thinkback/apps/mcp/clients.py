@@ -1,4 +1,4 @@
-"""Where MCP clients keep their configuration, and how an entry gets into it without harming the rest."""
+"""Where MCP clients keep their configuration, and how to add an entry without changing the rest."""
 
 import json
 import os
@@ -15,16 +15,16 @@ from thinkback.errors import InvalidInput, did_you_mean
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """The machine as far as configuration files go, so that a test can stand on any."""
+    """The machine, as far as it decides where configuration files are."""
 
-    platform: str  # as sys.platform has it
+    platform: str  # a value of sys.platform
     home: Path
-    folder: Path  # the project one stands in
+    folder: Path  # the current project
     environ: Mapping[str, str]
 
     @property
     def applications(self) -> Path:
-        """Where desktop programs keep their settings."""
+        """The settings folder of desktop programs."""
         if self.platform == "darwin":
             return self.home / "Library" / "Application Support"
         if self.platform == "win32":
@@ -34,17 +34,17 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Client:
-    """One row: a client, its file, and the table inside it that lists servers."""
+    """A client, and the table in its configuration file that lists servers."""
 
     name: str
     title: str
     table: str
     form: Literal["json", "toml"] = "json"
-    typed: bool = False  # whether an entry says that it is of type stdio
+    typed: bool = False  # whether an entry has a type
     note: str = ""
 
     def file(self, place: Place) -> Path:
-        """Where this client looks for servers."""
+        """The configuration file."""
         return {
             "claude-desktop": place.applications / "Claude" / "claude_desktop_config.json",
             "claude-code": place.folder / ".mcp.json",
@@ -73,20 +73,21 @@ CLIENTS: dict[str, Client] = {
 
 
 def client_named(name: str) -> Client:
-    """A row of the table."""
+    """The client of that name."""
     if name not in CLIENTS:
-        raise InvalidInput(f"unknown client {name!r}; known: {', '.join(CLIENTS)}.{did_you_mean(name, CLIENTS)}")
+        known = f"known: {', '.join(CLIENTS)}.{did_you_mean(name, CLIENTS)}"
+        raise InvalidInput(f"unknown client {name!r}; {known}", code="unknown_client")
     return CLIENTS[name]
 
 
 def entry(client: Client, command: Sequence[str]) -> dict[str, Any]:
-    """What the client is told about the server."""
-    told = {"command": command[0], "args": list(command[1:])}
-    return {"type": "stdio", **told} if client.typed else told
+    """The configuration of the server."""
+    started = {"command": command[0], "args": list(command[1:])}
+    return {"type": "stdio", **started} if client.typed else started
 
 
 def snippet(client: Client, name: str, command: Sequence[str]) -> str:
-    """The entry alone, as it would stand in the client's file."""
+    """The entry as text for the client's file."""
     table = {client.table: {name: entry(client, command)}}
     if client.form == "json":
         return json.dumps(table, indent=2, ensure_ascii=False) + "\n"
@@ -96,18 +97,16 @@ def snippet(client: Client, name: str, command: Sequence[str]) -> str:
 
 
 def merged(client: Client, before: str, name: str, command: Sequence[str]) -> str:
-    """The file's text with our entry in it and everything else as it was; refuses a file it cannot read."""
-    after = (
-        _merged_json(client, before, name, command)
-        if client.form == "json"
-        else _merged_toml(client, before, name, command)
-    )
-    _check(client, before, after, name, command)
+    """The file's text with our entry added or replaced and everything else unchanged; refuses a file it cannot parse."""
+    if client.form == "json":
+        return _merged_json(client, before, name, command)
+    after = _merged_toml(client, before, name, command)
+    _check_toml(client, before, after, name, command)
     return after
 
 
 def write(path: Path, text: str, now: datetime) -> Path | None:
-    """Puts the text in place at once, keeping a copy of what was there; returns the copy."""
+    """Replace the file atomically; returns the copy of the previous one, if there was one."""
     backup = None
     if path.exists():
         backup = path.with_name(f"{path.name}.{now:%Y%m%d-%H%M%S}.bak")
@@ -125,7 +124,9 @@ def _merged_json(client: Client, before: str, name: str, command: Sequence[str])
     data = _read_json(before)
     servers = data.setdefault(client.table, {})
     if not isinstance(servers, dict):
-        raise InvalidInput(f"{client.table} in the configuration of {client.title} is not an object; it is left alone")
+        raise InvalidInput(
+            f"{client.table} in the configuration of {client.title} is not an object; nothing was changed"
+        )
     servers[name] = entry(client, command)
     return json.dumps(data, indent=2, ensure_ascii=False) + "\n"
 
@@ -135,15 +136,15 @@ def _read_json(text: str) -> dict[str, Any]:
         data = json.loads(text) if text.strip() else {}
     except ValueError as error:
         raise InvalidInput(
-            f"the configuration is not plain JSON ({error}), perhaps it has comments; add the entry by hand"
+            f"the configuration is not plain JSON ({error}), it may have comments; add the entry by hand"
         ) from None
     if not isinstance(data, dict):
-        raise InvalidInput("the configuration is JSON, but not an object; it is left alone")
+        raise InvalidInput("the configuration is JSON, but not an object; nothing was changed")
     return data
 
 
 def _merged_toml(client: Client, before: str, name: str, command: Sequence[str]) -> str:
-    """Our table replaced or added as text, so that comments and order survive."""
+    """Replace or add our table as text, which keeps comments and order."""
     ours = f"[{client.table}.{name}]"
     kept: list[str] = []
     inside = False
@@ -156,14 +157,12 @@ def _merged_toml(client: Client, before: str, name: str, command: Sequence[str])
     return (text + "\n\n" if text else "") + snippet(client, name, command)
 
 
-def _check(client: Client, before: str, after: str, name: str, command: Sequence[str]) -> None:
-    """Our entry is in, and nothing else changed; anything less is not written."""
-    if client.form == "json":
-        return
+def _check_toml(client: Client, before: str, after: str, name: str, command: Sequence[str]) -> None:
+    """Raise unless our entry is there and nothing else changed."""
     try:
         old, new = tomllib.loads(before), tomllib.loads(after)
     except tomllib.TOMLDecodeError as error:
-        raise InvalidInput(f"the configuration of {client.title} is not TOML that can be added to ({error})") from None
+        raise InvalidInput(f"the configuration of {client.title} is not valid TOML ({error})") from None
     added = new.get(client.table, {}).pop(name, None)
     old.get(client.table, {}).pop(name, None)
     same = {key: value for key, value in new.items() if value} == {key: value for key, value in old.items() if value}
