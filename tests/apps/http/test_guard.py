@@ -213,13 +213,17 @@ def test_an_import_is_streamed_and_bounded(client: TestClient, monkeypatch: pyte
         b'{"query": 1}',
         b'{"query": null}',
         b'{"query": "x", "unknown": 1}',
-        b'{"query": "x", "since": "soon"}',
     ],
 )
 def test_a_body_that_makes_no_sense_is_explained(client: TestClient, body: bytes) -> None:
     answer = client.post("/v1/recall", content=body, headers={"content-type": "application/json"})
     assert (answer.status_code, answer.json()["error"]["code"]) == (422, "invalid_input"), answer.text
     assert answer.json()["error"]["message"]
+
+
+def test_a_refusal_of_the_engine_keeps_its_code(client: TestClient) -> None:
+    answer = client.post("/v1/recall", json={"query": "x", "since": "soon"})
+    assert (answer.status_code, answer.json()["error"]["code"]) == (422, "not_a_time")
 
 
 def test_half_a_character_in_a_tool_call_is_explained(client: TestClient) -> None:
