@@ -3,11 +3,11 @@
 Dynamically quantised models take the scale of their activations from the whole tensor: padding and batch mates change
 a text's vector (cosine down to .992 for e5-small-v2). So every text runs alone and unpadded, several at once on as
 many threads, one core each. That costs the same processor time as padded batches, and is exact to the last bit
-whatever the order, the company or the number of threads.
+whatever the order, the batch or the number of threads.
 
 Processors without VNNI saturate int8 products: cosine .997 against those that have it, .39 in a cross-encoder's
-logit, and 2.6 points of hit@5 on LoCoMo turns (.637 instead of .663 with e5-small-v2). `session.x64quantprecision` buys
-the exact sums for about a tenth of the time, so vectors are as good everywhere and a store can move between machines.
+logit, and 2.6 points of hit@5 on LoCoMo turns (.637 instead of .663 with e5-small-v2). `session.x64quantprecision` makes
+the sums exact for about a tenth more time, so vectors are as good everywhere and a store can move between machines.
 """
 
 import os
@@ -61,7 +61,7 @@ class Session:
         return output
 
     def each(self, work: Callable[[_Item], _Result], items: Sequence[_Item]) -> list[_Result]:
-        """`work` done on every item, as many at once as there are threads, results in the items' order."""
+        """Run `work` on every item, one item per thread at a time; results are in the order of the items."""
         if self.threads == 1 or len(items) < 2:
             return [work(item) for item in items]
         with ThreadPoolExecutor(min(self.threads, len(items)), "thinkback-onnx") as pool:
@@ -92,7 +92,7 @@ def _open(path: Path, device: str) -> Any:
         onnxruntime.capi.onnxruntime_pybind11_state.InvalidGraph,
         onnxruntime.capi.onnxruntime_pybind11_state.Fail,
     ) as error:
-        raise ModelDamaged(f"{path} is no ONNX model that can be run: {str(error)[:200]}") from None
+        raise ModelDamaged(f"{path} is not an ONNX model that can be run: {str(error)[:200]}") from None
     except _failures() as error:
         raise ModelError(f"onnxruntime cannot run {path} here: {str(error)[:200]}") from error
 
@@ -110,5 +110,7 @@ def _providers(device: str, available: Sequence[str]) -> list[str]:
         raise InvalidInput(f"no device {device!r}; choose one of {', '.join(DEVICES)}")
     cuda = "CUDAExecutionProvider"
     if device == "cuda" and cuda not in available:
-        raise ModelUnavailable("onnxruntime has no CUDA here. Install it with: pip install onnxruntime-gpu")
+        raise ModelUnavailable(
+            "this onnxruntime does not support CUDA; the package onnxruntime-gpu does", code="no_cuda"
+        )
     return [cuda, "CPUExecutionProvider"] if device != "cpu" and cuda in available else ["CPUExecutionProvider"]

@@ -7,7 +7,7 @@ from thinkback.errors import ModelDamaged
 
 
 def open_tokenizer(path: Path) -> Any:
-    """The tokenizer with its own padding and truncation switched off: both change what a text means to the model."""
+    """The tokenizer with its own padding and truncation switched off, because both change the output."""
     from tokenizers import Tokenizer
 
     try:
@@ -15,7 +15,7 @@ def open_tokenizer(path: Path) -> Any:
     except OSError as error:
         raise ModelDamaged(f"{path} cannot be read: {error.strerror}") from None
     except Exception as error:  # noqa: BLE001 - the library raises bare Exception for a malformed file
-        raise ModelDamaged(f"{path} is no tokenizer: {str(error)[:200]}") from None
+        raise ModelDamaged(f"{path} is not a tokenizer file: {str(error)[:200]}") from None
     tokenizer.no_padding()
     tokenizer.no_truncation()
     return tokenizer
@@ -33,7 +33,7 @@ def well_formed(text: str) -> str:
 def windows(length: int, size: int, overlap: int) -> list[tuple[int, int]]:
     """Start and end of equally long, evenly spread windows that cover `length`, neighbours sharing at least `overlap`.
 
-    One window if everything fits; none is shorter than `size` otherwise, so no crumb at the end gets a voice of its own.
+    One window if everything fits; otherwise all have the full `size`, so that a short rest does not count as a whole window.
     """
     if length <= size:
         return [(0, length)]

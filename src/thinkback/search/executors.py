@@ -1,4 +1,4 @@
-"""The threads of a search, and what takes their place inside a transaction."""
+"""The thread pool of a search, and its replacement inside a transaction."""
 
 from collections.abc import Callable
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
@@ -11,21 +11,19 @@ T = TypeVar("T")
 
 
 class Threads(ThreadPoolExecutor):
-    """A search that is under way while another thread closes the memory is told so."""
+    """A thread pool that raises StoreError if another thread closed the memory during a search."""
 
     def submit(self, task: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
-        """The task under way."""
         try:
             return super().submit(task, *args, **kwargs)
         except RuntimeError as error:
-            raise StoreError("the memory was closed meanwhile; open it again") from error
+            raise StoreError("the memory was closed during the search") from error
 
 
 class Inline(Executor):
-    """Does at once, in the caller's thread, what it is given; inside a transaction no other thread sees what was written."""
+    """Runs tasks at once in the caller's thread: inside a transaction no other thread sees what was written."""
 
     def submit(self, task: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
-        """What the task came to."""
         done: Future[Any] = Future()
         try:
             done.set_result(task(*args, **kwargs))

@@ -17,7 +17,7 @@ NO_LIMIT = 1_000_000_000
 
 
 def absence(id: str, trace: Trace, store: Store) -> WhyNot:
-    """Unknown, filtered, dropped after ranking, cut, or not retrieved: the first that holds, with where each leg has it."""
+    """The first reason that applies: unknown, filtered, dropped after ranking, cut, or not retrieved; and its rank in each leg."""
     filter = trace.query.filter
     record = store.get([id], filter.known_at).get(id)
     if record is None:
@@ -44,7 +44,7 @@ def _verdict(id: str, trace: Trace) -> str:
 
 
 def _cut(id: str, trace: Trace) -> str:
-    """Where the fusion had it, had it not been cut."""
+    """The rank that the fusion gave it before its cut."""
     fusion: Any = trace.recipe.fusion
     cut = getattr(fusion, "cut", 0)
     if cut <= 0:
@@ -69,7 +69,7 @@ def _legs(record: StoredRecord, trace: Trace, store: Store) -> tuple[str, ...]:
 
 def _in_leg(record: StoredRecord, leg: Leg, run: Run, trace: Trace, store: Store, earlier: Sequence[Run]) -> str:
     if run.skipped is not None:
-        return f"did not run, {run.skipped}"
+        return f"did not run: {run.skipped}"
     if place := _place(record.id, run):
         return f"rank {place[0]} with {place[1]:.6g}"
     deep: Any = replace(leg, limit=NO_LIMIT)  # type: ignore[type-var]
@@ -77,7 +77,7 @@ def _in_leg(record: StoredRecord, leg: Leg, run: Run, trace: Trace, store: Store
         place = _place(record.id, deep.run(trace.query, store, earlier))
         reason = leg.leaves_out(record, trace.query, store, earlier)
     except ThinkbackError as error:
-        return f"cannot say, {error}"
+        return f"cannot tell: {error}"
     if place is None:
         return reason or "does not match it at all"
     why = f"below its limit of {leg.limit}" if place[0] > leg.limit else "which it was not then: the store has changed"

@@ -27,14 +27,14 @@ from thinkback.search.thread_order import gaps
 from thinkback.search.trace import Recall, Trace
 from thinkback.stores.base import Store
 
-FEWEST_NEWEST = 100  # as deep as other legs look, so that a budget has something to choose from
+FEWEST_NEWEST = 100  # as deep as other legs look, so that a token budget has a choice
 BLANK = "the query has no words"
 
 
 def search(
     text: str, filter: Filter, recipe: Recipe, engine: Engine, given: Mapping[str, object] | None = None
 ) -> Recall:
-    """Everything a recall does; `given` may bring the query's own `vector` and `cycle`."""
+    """Everything a recall does; `given` may hold the query's own `vector` and `cycle`."""
     notes = Notes(engine.strict)
     state = engine.store.state()
     query = parse(text, filter, recipe.parsing, engine.vocabulary(), engine.zone)
@@ -71,7 +71,7 @@ def search(
 
 
 def gather(query: Query, recipe: Recipe, engine: Engine, notes: Notes) -> Gathered:
-    """Runs the legs side by side, then reads the candidates' records, edges and vectors in one batch each."""
+    """Run the legs concurrently, then read the candidates' records, edges and vectors in one batch each."""
     query, runs = retrieve(query, recipe, engine, notes)
     if all(run.skipped is not None for run in runs):
         if all(leg.only_kind for leg in recipe.legs):  # the newest memories of other kinds are no answer
@@ -98,7 +98,7 @@ def _still(hits: Sequence[Scored], records: Mapping[str, StoredRecord]) -> tuple
 
 
 def retrieve(query: Query, recipe: Recipe, engine: Engine, notes: Notes) -> tuple[Query, list[Run]]:
-    """Legs that need only the text, and the language model if there is one, work in the pool while the query is embedded here."""
+    """Run the legs; those that need only the text, and the language model, work in the pool while the query is embedded here."""
     legs = [deep_enough(leg, recipe.selection.limit, query.filter) for leg in recipe.legs]
     chat = engine.chat
     asked = chat and ask(query, recipe.parsing, chat, engine.vocabulary(), engine.pool, engine.zone)
@@ -136,7 +136,7 @@ def _guarded(leg: Leg, run: Callable[[], Run], notes: Notes) -> Run:
     try:
         return run()
     except ThinkbackError as error:
-        notes.warn(f"the {leg.name} leg did not answer", error)
+        notes.warn(f"the {leg.name} leg failed", error)
         return Run(leg.name, skipped=str(error))
 
 
@@ -157,7 +157,7 @@ def _embedded(query: Query, engine: Engine, notes: Notes, focused: bool) -> Quer
 
 
 def _filled(leg: Leg, run: Run, query: Query, ids: Sequence[str], engine: Engine) -> Run:
-    """The run, with this leg's score of what only other legs found."""
+    """The run with this leg's scores of candidates that only other legs found."""
     if run.skipped is not None or not leg.fills:
         return run
     found = {hit.id for hit in run.hits}
@@ -169,7 +169,7 @@ def _filled(leg: Leg, run: Run, query: Query, ids: Sequence[str], engine: Engine
 
 
 def _newest(query: Query, skipped: Sequence[Run], recipe: Recipe, store: Store) -> Gathered:
-    """With nothing to search by, the newest memories are the answer: as many as it takes to fill the selection."""
+    """The newest memories, as many as fill the selection; the answer if there is nothing to search by."""
     selection = recipe.selection.under(query.filter)
     depth = max(2 * selection.limit, FEWEST_NEWEST)
     while True:
@@ -182,7 +182,7 @@ def _newest(query: Query, skipped: Sequence[Run], recipe: Recipe, store: Store) 
 
 
 def _enough(records: Sequence[StoredRecord], selection: Selection) -> bool:
-    """Whether these fill the selection; of a budget it is enough that something fits."""
+    """Whether these fill the selection; for a budget it is enough that one fits."""
     if selection.limit <= 0:
         return True
     ranked = [Ranked(record, 0.0, row + 1, row) for row, record in enumerate(records)]

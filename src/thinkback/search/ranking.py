@@ -1,4 +1,4 @@
-"""The pure half of a search: from what was gathered to an ordered ledger; the same input always gives the same bits."""
+"""The pure half of a search: from what was gathered to an ordered ledger; the same input gives the same bits."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -13,12 +13,12 @@ from thinkback.search.recipes.model import How, Recipe, Term
 from thinkback.search.signals import Links, Scene, Skip
 from thinkback.search.thread_order import places
 
-NEWEST = "newest"  # the run that answers when there was nothing to search by
+NEWEST = "newest"  # the run used when there was nothing to search by
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Gathered:
-    """All that was read for one question; ranking needs nothing else, so it can be replayed with other weights."""
+    """All that was read for one query; ranking needs nothing else, so it can be replayed with other weights."""
 
     query: Query
     runs: tuple[Run, ...]
@@ -44,7 +44,7 @@ class Ordered:
 
 
 def rank(gathered: Gathered, recipe: Recipe) -> Ordered:
-    """Fuses the runs and lets every signal have its say; where nothing was searched for, the newest stay in line."""
+    """Fuse the runs and apply every signal; if nothing was searched, the newest memories keep their order."""
     runs = [run for run in gathered.runs if run.skipped is None]
     weights, terms = active(recipe, runs) if gathered.searched else ({}, [])
     fused = recipe.fusion.fuse(runs, weights) if gathered.searched else Merge().fuse(runs, {})
@@ -67,7 +67,7 @@ def rank(gathered: Gathered, recipe: Recipe) -> Ordered:
 
 
 def reach(recipe: Recipe) -> int:
-    """How far along threads its signals look."""
+    """How far along threads the recipe's signals look."""
     return max((term.signal.needs_places for term in recipe.signals if term.weight), default=0)
 
 
@@ -90,7 +90,7 @@ def _scaled(term: Term, total: float) -> Term:
 
 
 def relevance(ledger: Ledger, weight: float | None) -> Ledger:
-    """Every contribution divided by the best score and multiplied with the weight of relevance."""
+    """Every contribution divided by the best score and multiplied by the weight of relevance."""
     best = ledger.totals.max(initial=0.0)
     if weight is None or best <= 0:
         return ledger
@@ -116,7 +116,7 @@ def entering(scores: Floats, values: Floats, how: How, weight: float, base: floa
 
 
 def reorder_head(ordered: Ordered, column: Column) -> Ordered:
-    """Posts the cross-encoder's column; ties keep the order before it."""
+    """Post the cross-encoder's column; ties keep their order."""
     ledger = ordered.ledger.post(column)
     by_score = np.argsort(-ledger.totals[ordered.order], kind="stable")
     return Ordered(ledger, ordered.records, ordered.order[by_score], ordered.skipped)

@@ -9,12 +9,12 @@ import numpy as np
 from thinkback.model import REFLECTION, Drop, DropCode, Filter, Floats, StoredRecord, Vector
 from thinkback.search.bounds import at_least, between
 
-CHARACTERS_PER_TOKEN = 4  # the usual rule of thumb for English; a budget is a promise not to exceed, not an exact count
+CHARACTERS_PER_TOKEN = 4  # rule of thumb for English; a budget is an upper bound, not an exact count
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Selection:
-    """`limit` ≤ 0 means no cap; `max_tokens` 0 no budget; `diversity` 0 plain order, towards 1 ever more different hits (MMR)."""
+    """`limit` ≤ 0: no cap; `max_tokens` 0: no budget; `diversity` 0: plain order, towards 1: more varied hits (MMR)."""
 
     limit: int = 10
     dedup: bool = True
@@ -46,9 +46,9 @@ class Ranked:
 def select(
     ranked: Iterable[Ranked], selection: Selection, vectors: Mapping[str, Vector] | None = None
 ) -> tuple[list[Ranked], list[Drop]]:
-    """Duplicates go, order is diversified, caps and the token budget apply; it stops as soon as the limit is reached.
+    """Drop duplicates, diversify, and apply the caps and the token budget; stop at the limit.
 
-    The drops are those that stood above the last hit; everything ranked behind it fell to the limit.
+    Drops are candidates ranked above the last hit; those behind it are cut by the limit and not listed.
     """
     drops: list[Drop] = []
     unique = _without_duplicates(ranked, drops) if selection.dedup else ranked
@@ -81,7 +81,7 @@ def canonical(text: str) -> str:
 
 
 def _within_caps(ranked: Iterable[Ranked], selection: Selection) -> tuple[list[Ranked], list[Drop]]:
-    """As many reflections as may be in what is returned, however short that turns out to be."""
+    """Keep reflections to their share of the hits returned, even if those are fewer than the limit."""
     if selection.limit <= 0:
         ranked = list(ranked)
     limit = selection.limit if selection.limit > 0 else len(ranked)  # type: ignore[arg-type]
@@ -125,7 +125,7 @@ def _filled(
 
 
 def _overtaken(diverse: Iterable[Ranked], kept: Sequence[Ranked], drops: Sequence[Drop]) -> list[Drop]:
-    """Those that ranked above the last hit, and fell to the limit because diversity put others before them."""
+    """Candidates ranked above the last hit that diversity moved behind the limit."""
     last = max((candidate.rank for candidate in kept), default=0)
     accounted = {*(candidate.record.id for candidate in kept), *(drop.id for drop in drops)}
     return [

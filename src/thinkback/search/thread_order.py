@@ -1,4 +1,4 @@
-"""Where candidates stand in their threads: as one number line, and among which others."""
+"""The positions of candidates in their threads, and their neighbours there."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -15,9 +15,9 @@ Places = NDArray[np.int64]
 
 
 def places(records: Sequence[StoredRecord], gaps: Mapping[tuple[str, str], int]) -> Places:
-    """A place for every candidate: two that are near each other in a thread differ by their distance, all others by FAR or more.
+    """A number for every candidate: near neighbours in a thread differ by their distance, all others by FAR or more.
 
-    `gaps` holds, for candidates that follow each other in a thread, how many memories lie between them; none where it is silent.
+    `gaps` has, for candidates that follow each other in a thread, how many memories lie between them (default 0).
     """
     at = np.arange(len(records), dtype=np.int64) * -FAR  # those without a thread are far from all
     line = 0
@@ -50,7 +50,7 @@ def _following(records: Sequence[StoredRecord]) -> list[tuple[int | None, int]]:
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """What stands around a memory in its thread, in the thread's order."""
+    """The memories around one in its thread, in the thread's order."""
 
     before: tuple[StoredRecord, ...] = ()
     after: tuple[StoredRecord, ...] = ()

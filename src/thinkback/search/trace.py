@@ -1,4 +1,4 @@
-"""What a search gives back: hits, and the trace of how they came about."""
+"""The result of a search: hits, and the trace of how they were found."""
 
 import hashlib
 from collections.abc import Callable, Sequence
@@ -14,7 +14,7 @@ from thinkback.stores.base import StoreState
 
 @dataclass(frozen=True, slots=True)
 class WhyNot:
-    """Why a memory is not among the hits; `legs` says where each leg has it."""
+    """Why a memory is not among the hits; `legs` says where each leg ranks it."""
 
     id: str
     verdict: str
@@ -47,10 +47,10 @@ class Trace:
 
     @property
     def fingerprint(self) -> str:
-        """Equal for equal store, filter, embedder, recipe and understanding of the question, in any process.
+        """Equal for equal store, filter, embedder, recipe and parsed query, in any process.
 
-        Then the ranking is equal too: what a cross-encoder said and which parts did not answer are in it, for no name of a
-        model tells that.
+        Then the ranking is equal too: the cross-encoder's scores and the parts that failed are included, because a model's name
+        does not determine them.
         """
         query = self.query
         vector = b"" if query.vector is None else query.vector.tobytes()
@@ -111,5 +111,5 @@ class Recall(Hits):
             if hit.id == id:
                 return WhyNot(id, f"it is hit number {hit.rank}")
         if self.explain_absence is None:
-            return WhyNot(id, "this recall was not kept together with its store")
+            return WhyNot(id, "this recall has no store to look in")
         return self.explain_absence(id)

@@ -99,27 +99,27 @@ def test_long_texts_go_in_windows() -> None:
 
 
 @pytest.mark.parametrize(
-    ("body", "told"),
+    ("body", "code"),
     [
-        ("<html>busy</html>", "not JSON"),
-        ("", "not JSON"),
-        ({"error": "no such model"}, "no list of embeddings"),
-        ([], "no list of embeddings"),
-        ({"data": 3}, "no list of embeddings"),
-        ({"data": [{"index": 0, "embedding": [1.0, 0.0]}]}, "1 vectors for 2 texts"),
-        ({"data": [{"index": 0, "embedding": [1.0]}, {"index": 0, "embedding": [1.0]}]}, "no list of embeddings"),
-        ({"data": [{"index": 0, "embedding": [1.0]}, {"index": 1, "embedding": [1.0, 2.0]}]}, "different sizes"),
-        ('{"data": [{"embedding": [NaN]}, {"embedding": [1.0]}]}', "NaN or infinity, for text number 1"),
-        ({"data": [{"embedding": [0.0]}, {"embedding": [1.0]}]}, "zero vector, for text number 1"),
-        ({"data": [{"embedding": ["x"]}, {"embedding": ["y"]}]}, "no list of number lists"),
-        ({"data": [{"embedding": None}, {"embedding": None}]}, "no list of number lists"),
+        ("<html>busy</html>", "invalid_answer"),
+        ("", "invalid_answer"),
+        ({"error": "no such model"}, "invalid_answer"),
+        ([], "invalid_answer"),
+        ({"data": 3}, "invalid_answer"),
+        ({"data": [{"index": 0, "embedding": [1.0, 0.0]}]}, "invalid_vectors"),
+        ({"data": [{"index": 0, "embedding": [1.0]}, {"index": 0, "embedding": [1.0]}]}, "invalid_answer"),
+        ({"data": [{"index": 0, "embedding": [1.0]}, {"index": 1, "embedding": [1.0, 2.0]}]}, "invalid_vectors"),
+        ('{"data": [{"embedding": [NaN]}, {"embedding": [1.0]}]}', "invalid_vectors"),
+        ({"data": [{"embedding": [0.0]}, {"embedding": [1.0]}]}, "invalid_vectors"),
+        ({"data": [{"embedding": ["x"]}, {"embedding": ["y"]}]}, "invalid_vectors"),
+        ({"data": [{"embedding": None}, {"embedding": None}]}, "invalid_vectors"),
     ],
 )
-def test_nonsense_is_refused(body: Any, told: str) -> None:
+def test_nonsense_is_refused(body: Any, code: str) -> None:
     with serving(lambda request: Answer(body)) as api:
         remote = embedder(api)
         remote.__dict__["dimensions"] = None  # do not ask for it first
-        with pytest.raises(RemoteError, match=told):
+        with raises(RemoteError, code):
             remote.embed_passages(["abc", "abcd"])
 
 

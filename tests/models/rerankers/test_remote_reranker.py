@@ -90,22 +90,22 @@ def test_the_kind_of_score_can_be_said(logits: bool, expected: list[float]) -> N
 
 
 @pytest.mark.parametrize(
-    ("body", "told"),
+    "body",
     [
-        ("busy", "not JSON"),
-        ({"error": "x"}, "no list of scores"),
-        ({"results": 5}, "no list of scores"),
-        ([{"index": 0}], "no list of scores"),
-        ([{"index": "first", "score": 1}], "no list of scores"),
-        ([{"index": 0, "score": 0.5}], "scores for 1 texts, 2 were asked"),
-        ([{"index": 0, "score": 0.5}, {"index": 0, "score": 0.4}], "2 were asked"),
-        ([{"index": 0, "score": 0.5}, {"index": 7, "score": 0.4}], "2 were asked"),
-        ('[{"index": 0, "score": NaN}, {"index": 1, "score": 0.4}]', "NaN or infinite"),
-        ('{"results": [{"index": 0, "relevance_score": Infinity}, {"index": 1, "relevance_score": 0}]}', "infinite"),
+        "busy",
+        {"error": "x"},
+        {"results": 5},
+        [{"index": 0}],
+        [{"index": "first", "score": 1}],
+        [{"index": 0, "score": 0.5}],
+        [{"index": 0, "score": 0.5}, {"index": 0, "score": 0.4}],
+        [{"index": 0, "score": 0.5}, {"index": 7, "score": 0.4}],
+        '[{"index": 0, "score": NaN}, {"index": 1, "score": 0.4}]',
+        '{"results": [{"index": 0, "relevance_score": Infinity}, {"index": 1, "relevance_score": 0}]}',
     ],
 )
-def test_nonsense_is_refused(body: Any, told: str) -> None:
-    with serving(lambda request: Answer(body)) as api, pytest.raises(RemoteError, match=told):
+def test_nonsense_is_refused(body: Any) -> None:
+    with serving(lambda request: Answer(body)) as api, raises(RemoteError, "invalid_answer"):
         open_reranker(f"tei:{api.url}").scores("q", ["a", "b"])
 
 

@@ -18,7 +18,7 @@ OLLAMA = "http://localhost:11434"
 
 @dataclass(frozen=True, slots=True)
 class Convention:
-    """How one family of servers wants to be asked and answers."""
+    """The request and response format of one family of servers."""
 
     name: str
     path: str
@@ -43,7 +43,7 @@ OPENAI_CONVENTION = Convention(
     vectors=_openai_vectors,
     window_chars=16_000,
 )
-# Without `truncate: false` Ollama cuts what exceeds the model's context and says nothing.
+# Without `truncate: false` Ollama silently cuts texts that exceed the model's context.
 OLLAMA_CONVENTION = Convention(
     name="ollama",
     path="api/embed",
@@ -65,9 +65,9 @@ class RemoteSettings:
 
 
 class RemoteEmbedder:
-    """Vectors from a server, checked for number, size, finite and nonzero, and scaled to length 1.
+    """Vectors from a server, checked (number, size, finite, not zero) and scaled to length 1.
 
-    The address is no part of the fingerprint: the same model behind another address is the same space.
+    The address is not part of the fingerprint: the same model at another address has the same space.
     """
 
     def __init__(self, endpoint: Endpoint, convention: Convention, settings: RemoteSettings) -> None:
@@ -83,7 +83,7 @@ class RemoteEmbedder:
 
     @cached_property
     def dimensions(self) -> int:
-        """Learnt from the server's answer to one word."""
+        """The size of the server's vector for one word."""
         return int(self._request(["dimensions"], None).shape[1])
 
     def embed_passages(self, texts: Sequence[str]) -> Matrix:
@@ -96,7 +96,7 @@ class RemoteEmbedder:
         return vector
 
     def _embed(self, texts: Sequence[str]) -> Matrix:
-        """Long texts go in overlapping windows, so that no server has to cut them."""
+        """Split long texts into overlapping windows, so that no server has to cut them."""
         cut = [self._windows(well_formed(text)) for text in texts]
         pieces = [piece for part in cut for piece in part]
         step = self._settings.batch
@@ -114,5 +114,7 @@ class RemoteEmbedder:
         try:
             vectors = convention.vectors(answer, len(texts))
         except (KeyError, TypeError, ValueError, AttributeError):
-            raise RemoteError(f"{origin} answered JSON that is no list of embeddings: {str(answer)[:120]}") from None
+            raise RemoteError(
+                f"{origin} returned JSON that is not a list of embeddings: {str(answer)[:80]}", code="invalid_answer"
+            ) from None
         return validate_vectors(vectors, len(texts), dimensions, origin, RemoteError)

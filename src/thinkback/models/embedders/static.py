@@ -1,7 +1,7 @@
 """Static embeddings in the model2vec format: a table of token vectors, looked up and averaged.
 
 Vector of a text = mean over its known tokens of weight · row, scaled to length 1. The weights (zipf) are usually
-multiplied into the table already; where the file brings them apart, and a mapping from tokens to rows, both are used.
+multiplied into the table already; if the file has them separately, or a mapping from tokens to rows, they are applied.
 There is no limit on length and no batch to depend on.
 """
 
@@ -55,7 +55,7 @@ class StaticEmbedder:
         return vector
 
     def _mean(self, ids: Sequence[int]) -> Vector:
-        """A text without one known token gets the middle of the vocabulary: a vector that is near to nothing."""
+        """The mean of the known tokens; without any, the mean of the vocabulary, which is near no text."""
         known = [token for token in ids if token != self._unknown]
         total = self._table[known].sum(axis=0, dtype=np.float64)
         return unit(total) if total.any() else self._centre
@@ -88,14 +88,14 @@ def read_safetensors(path: Path) -> dict[str, NDArray[Any]]:
         data = path.read_bytes()
         length = int.from_bytes(data[:8], "little")
         if not 2 <= length <= min(_MOST_HEADER, len(data) - 8):
-            raise ModelDamaged(f"{path} is no safetensors file")
+            raise ModelDamaged(f"{path} is not a safetensors file")
         header = json.loads(data[8 : 8 + length])
         body = memoryview(data)[8 + length :]
         return {name: _tensor(row, body) for name, row in header.items() if name != "__metadata__"}
     except OSError as error:
         raise ModelDamaged(f"{path} cannot be read: {error.strerror}") from None
     except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise ModelDamaged(f"{path} is no safetensors file: {error}") from None
+        raise ModelDamaged(f"{path} is not a safetensors file: {error}") from None
 
 
 def _tensor(row: dict[str, Any], body: memoryview) -> NDArray[Any]:

@@ -7,12 +7,12 @@ from typing import Any, Protocol, runtime_checkable
 from thinkback.errors import InvalidInput
 
 Deadline = Callable[[], bool]
-"""True once no further text should be begun."""
+"""True once no further text should be scored."""
 
 
 @runtime_checkable
 class Reranker(Protocol):
-    """Reads query and text together and says how well they fit, from 0 to 1."""
+    """Scores how well a text answers a query, from 0 to 1, reading both together."""
 
     @property
     def fingerprint(self) -> str:
@@ -20,16 +20,16 @@ class Reranker(Protocol):
         ...
 
     def scores(self, query: str, texts: Sequence[str]) -> list[float]:
-        """One score a text, in the order given; a blank text scores 0."""
+        """One score for each text, in order; a blank text scores 0."""
         ...
 
 
 @runtime_checkable
 class TimedReranker(Reranker, Protocol):
-    """A reranker that can stop in time."""
+    """A reranker that can stop at a deadline."""
 
     def scores_until(self, query: str, texts: Sequence[str], deadline: Deadline) -> list[float | None]:
-        """Scores from the front of the list on, None for what was not begun when the deadline came."""
+        """Scores from the front of the list, None for texts not begun at the deadline."""
         ...
 
 
@@ -60,7 +60,7 @@ def _text(candidate: Mapping[str, Any], field: str) -> str:
 
 
 def never() -> bool:
-    """The deadline that does not come."""
+    """A deadline that never comes."""
     return False
 
 

@@ -1,8 +1,8 @@
 """Sequence-classification cross-encoders as ONNX models: one logit a pair, sigmoid.
 
-Every pair runs alone and unpadded, for the reason given in `thinkback.models.sessions`: in company a dynamically
+Every pair runs alone and unpadded, for the reason given in `thinkback.models.sessions`: in a batch a dynamically
 quantised model scores the same pair differently. A long text is read in overlapping windows, its best window counts,
-and at most `max_windows` from its beginning are read: beyond that a reranker costs more than it can tell.
+and at most `max_windows` from its beginning are read: more of them cost more time than they improve the score.
 """
 
 from collections.abc import Sequence

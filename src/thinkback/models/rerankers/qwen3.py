@@ -2,8 +2,8 @@
 
     score = softmax(logit of "no", logit of "yes") at the last position, taking "yes"
 
-The chat prompt is put around the content after the content was cut to the limit, so that the question is never cut
-off; batches are padded on the left, where padding stands before everything that is read.
+The content is cut to the limit before the chat prompt is put around it, so that the prompt is never cut; batches are padded
+on the left.
 """
 
 from collections.abc import Iterator, Sequence
@@ -100,7 +100,7 @@ class Qwen3Reranker:
     def _judged(self, prompts: list[list[int]]) -> list[float]:
         try:
             return self._judge(prompts)
-        except RuntimeError as error:  # torch has no other for a memory that is full or a device that is gone
+        except RuntimeError as error:  # torch raises it for full memory and for a lost device
             settings = self._settings
             raise ModelError(
                 f"{settings.name} failed on {len(prompts)} texts at once: {str(error)[:200]}. If memory ran out, give it "
@@ -130,7 +130,9 @@ class Qwen3Reranker:
     def _answer(self, word: str) -> int:
         token = self._tokenizer.token_to_id(word)
         if token is None:
-            raise ModelDamaged(f"the tokenizer of {self._settings.name} has no token {word!r}; it is no Qwen3-Reranker")
+            raise ModelDamaged(
+                f"the tokenizer of {self._settings.name} has no token {word!r}; it is not a Qwen3-Reranker"
+            )
         return int(token)
 
 
@@ -171,5 +173,5 @@ def _device(asked: str, cuda: bool) -> str:
     if asked not in DEVICES:
         raise InvalidInput(f"no device {asked!r}; choose one of {', '.join(DEVICES)}")
     if asked == "cuda" and not cuda:
-        raise ModelUnavailable("torch finds no CUDA here; choose the device cpu or auto")
+        raise ModelUnavailable("torch does not find CUDA; choose the device cpu or auto")
     return "cuda" if asked != "cpu" and cuda else "cpu"

@@ -2,7 +2,7 @@
 
 They differ in what the texts are called in the request (`documents`, `texts`) and whether the answer is
 `{"results": [{"index", "relevance_score"}]}` or a bare `[{"index", "score"}]`; either answer is understood from either.
-A text beyond the model's limit is the server's to cut: only it knows the limit.
+The server cuts texts beyond the model's limit, because only it knows the limit.
 """
 
 import math
@@ -19,7 +19,7 @@ from thinkback.models.tokenizer import well_formed
 
 @dataclass(frozen=True, slots=True)
 class Convention:
-    """How one family of servers wants to be asked."""
+    """The request format of one family of servers."""
 
     name: str
     payload: Callable[[str, str, list[str]], dict[str, Any]]
@@ -35,8 +35,8 @@ TEI = Convention("tei", lambda model, query, texts: {"query": query, "texts": te
 class RemoteReranker:
     """Scores from a server, checked for number and finite values.
 
-    Some servers answer logits instead of scores from 0 to 1. From the first answer outside that range on, every answer
-    goes through the sigmoid; say `logits` if you know it.
+    Some servers answer logits instead of scores from 0 to 1. After the first answer outside that range, every
+    answer goes through the sigmoid; pass `logits` if you know.
     """
 
     def __init__(
@@ -84,9 +84,13 @@ def _raw_scores(answer: Any, count: int) -> list[float]:
         rows = answer if isinstance(answer, list) else answer["results"]
         found = {int(row["index"]): float(row.get("relevance_score", row.get("score"))) for row in rows}
     except (KeyError, TypeError, ValueError, AttributeError):
-        raise RemoteError(f"the rerank server answered JSON that is no list of scores: {str(answer)[:120]}") from None
+        raise RemoteError(
+            f"the rerank server returned JSON that is not a list of scores: {str(answer)[:80]}", code="invalid_answer"
+        ) from None
     if sorted(found) != list(range(count)) or len(rows) != count:
-        raise RemoteError(f"the rerank server answered scores for {len(rows)} texts, {count} were asked")
+        raise RemoteError(
+            f"the rerank server answered scores for {len(rows)} texts, {count} were sent", code="invalid_answer"
+        )
     if not all(map(math.isfinite, found.values())):
-        raise RemoteError("the rerank server answered a score that is NaN or infinite")
+        raise RemoteError("the rerank server returned a score that is NaN or infinite", code="invalid_answer")
     return [found[index] for index in range(count)]

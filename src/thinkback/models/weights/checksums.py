@@ -1,7 +1,7 @@
 """Checking a folder of weights against the pinned list, cheaply when nothing has changed.
 
-`verified.json` in the folder remembers size and time of every file whose checksum was found right. While both still
-hold, the file is not read again; `problems(..., thorough=True)` always reads.
+`verified.json` in the folder records size and time of every verified file. While both are unchanged, the file is not read
+again; `problems(..., thorough=True)` always reads it.
 """
 
 import contextlib
@@ -27,7 +27,7 @@ def sha256_of(path: Path) -> str:
 
 
 def weights_of(folder: Path, *names: str) -> str:
-    """One checksum over the named files, the identity of weights that are in no list."""
+    """One checksum over the named files, which identifies weights that are not pinned."""
     present = [name for name in names if (folder / name).is_file()]
     return hashlib.sha256("".join(sha256_of(folder / name) for name in present).encode()).hexdigest()
 
@@ -58,7 +58,7 @@ def _problem(file: File, folder: Path, expected: str, stamp: Mapping[str, object
 
 
 def write_stamp(model: Model, folder: Path, known: Mapping[str, str]) -> None:
-    """Remember that the files are right; a folder that cannot be written is simply read again next time."""
+    """Record that the files are verified; a folder that cannot be written is verified again next time."""
     rows = {}
     for file in model.files:
         status = (folder / file.name).stat()
@@ -81,7 +81,7 @@ def read_checksums(path: Path) -> dict[str, str]:
 
 
 def write_checksums(path: Path, checksums: Mapping[str, str]) -> None:
-    """Record checksums for every fetch to come."""
+    """Record the checksums that later fetches are checked against."""
     _write_json(path, checksums)
 
 

@@ -1,4 +1,4 @@
-"""The HTTP client that fetches weights, and how its failures are told."""
+"""The HTTP client that fetches weights, with retries and error messages."""
 
 import ssl
 from collections.abc import Callable
@@ -37,14 +37,14 @@ def _certificates(cert: str | None) -> ssl.SSLContext | bool:
 
 
 def redacted(url: str) -> str:
-    """The address without user, password, query and fragment, fit for an error message."""
+    """The URL without user, password, query and fragment, for error messages."""
     parts = urlsplit(url)
     host = parts.netloc.rpartition("@")[2]
     return urlunsplit((parts.scheme, host, parts.path, "", ""))
 
 
 def retrying(url: str, attempt: Callable[[], _Answer]) -> _Answer:
-    """The answer of `attempt`, tried again after a broken connection and after a server's own failure."""
+    """The result of `attempt`, repeated after connection errors and server errors (5xx)."""
     for remaining in reversed(range(_TRIES)):
         try:
             return attempt()
@@ -58,6 +58,6 @@ def retrying(url: str, attempt: Callable[[], _Answer]) -> _Answer:
 
 
 def _reason(error: Exception) -> str:
-    """httpx quotes the address, which may hold a password, in few of its messages; the class says enough then."""
+    """The class and message of an error; only the class if the message may quote an address with a password."""
     text = str(error)
     return type(error).__name__ if not text or "@" in text else f"{type(error).__name__}: {text}"

@@ -31,7 +31,7 @@ Progress = Callable[[int, int, str], None]
 
 
 def default_cache_dir() -> Path:
-    """Where weights are kept when nothing else is said."""
+    """The default folder of the weights."""
     return Path(platformdirs.user_cache_dir("thinkback", appauthor=False)) / "models"
 
 
@@ -39,7 +39,7 @@ def default_cache_dir() -> Path:
 class FetchOptions:
     """Where weights may come from and where they are kept.
 
-    `folder` is looked at first and never written: it holds the files themselves, or one folder a model.
+    `folder` is searched first and never written: it holds the files of a model, or one folder for each model.
     """
 
     cache_dir: Path = field(default_factory=default_cache_dir)

@@ -1,4 +1,4 @@
-"""The pinned list: which models Thinkback knows, what their bytes are, and where they can be had.
+"""The pinned list: which models Thinkback knows, their checksums, and where they are fetched from.
 
 A file is accepted only when its SHA-256 equals the one written here, wherever it came from. The one exception is said
 in its row: `Qwen3-Reranker-0.6B` is pinned by the hub's commit; its checksums are recorded at the first fetch.
@@ -31,7 +31,7 @@ class Pooling(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class File:
-    """One file of a model; `sha256` is empty where it can only be learnt at the first fetch."""
+    """One file of a model; `sha256` is empty if it is recorded at the first fetch."""
 
     name: str
     size: int = 0

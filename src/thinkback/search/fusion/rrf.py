@@ -19,7 +19,7 @@ FALLBACK_K = 5.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rrf:
-    """`Rrf(k=5, first_rank=0)` is memini's, `Rrf(k=60, first_rank=1)` gorag's; k ≤ 0 means 5, cut ≤ 0 means all."""
+    """The recipes memini (k=5, first_rank=0) and gorag (k=60, first_rank=1) use it; k ≤ 0 means 5, cut ≤ 0 means all."""
 
     name: ClassVar[str] = "rrf"
     k: float = FALLBACK_K

@@ -11,7 +11,7 @@ from thinkback.search.query.parse import Query
 from thinkback.search.query.time import Anchor
 from thinkback.stores.base import Store
 
-CROWD = 50  # so many memories of one time tell little apart, if most others are of that time too
+CROWD = 50  # from this many on, a time that most memories share does not tell them apart
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,7 +30,7 @@ class Dates(Leg):
         anchor = query.anchor
         if anchor is None:
             return Run(self.name, skipped="the query names no time")
-        everything = without_reflections(query.filter)  # a reflection has no date of its own
+        everything = without_reflections(query.filter)  # reflections have no date of their own
         window = within(everything, anchor)
         near = store.dated(anchor.centre_us, window, self.limit)
         if len(near) >= min(self.limit, CROWD) and store.count(window) * 2 > store.count(everything):

@@ -1,4 +1,4 @@
-"""The members leg: a walk from the theme that fits the query best to what it was made from."""
+"""The members leg: from the theme that matches the query best to the memories it was made from."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,9 +14,9 @@ from thinkback.stores.base import Store
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Members(Leg):
-    """Starts from the first `themes` hits of the reflections leg, and brings only what no other leg found, by cosine.
+    """Starts from the first `themes` hits of the reflections leg, and adds members that no other leg found, by cosine.
 
-    What was found anyway gains nothing by being part of a theme: on LoCoMo that lifts the theme's other members above the answer.
+    Members that other legs found get no extra score: on LoCoMo that would lift the theme's other members above the answer.
     """
 
     name: ClassVar[str] = "members"
@@ -44,5 +44,5 @@ class Members(Leg):
 
     def leaves_out(self, record: StoredRecord, query: Query, store: Store, earlier: Sequence[Run]) -> str | None:
         if any(hit.id == record.id for run in earlier for hit in run.hits):
-            return "brings only what no other leg found"
-        return "it is no member of a theme it starts from" if record.embedded else NO_VECTOR
+            return "adds only what no other leg found"
+        return "it is not a member of a theme it starts from" if record.embedded else NO_VECTOR

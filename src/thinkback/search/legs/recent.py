@@ -1,4 +1,4 @@
-"""The recent leg: the newest memories, whatever they say."""
+"""The recent leg: the newest memories, whatever their text."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

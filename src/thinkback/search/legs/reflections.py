@@ -12,7 +12,7 @@ from thinkback.stores.base import Store
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reflections(Leg):
-    """Gives themes a run of their own, so that many single memories cannot crowd them out."""
+    """A run of their own for themes, so that single memories cannot crowd them out."""
 
     name: ClassVar[str] = "reflections"
     stage: ClassVar[Stage] = "vector"
@@ -29,4 +29,4 @@ class Reflections(Leg):
         return Run(self.name, tuple(store.search_vectors(query.vector, themes, self.limit)))
 
     def leaves_out(self, record: StoredRecord, query: Query, store: Store, earlier: Sequence[Run]) -> str | None:
-        return NO_VECTOR if record.kind == REFLECTION else "it is no reflection"
+        return NO_VECTOR if record.kind == REFLECTION else "it is not a reflection"

@@ -12,7 +12,7 @@ from thinkback.stores.base import Store
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VectorLeg(Leg):
-    """Hits below `floor` are no hits; cosine never falls below -1, so that floor lets all in.
+    """Hits below `floor` are left out; a cosine is never below -1, so that floor keeps all.
 
     Without `reflections`, those are left to their own leg.
     """

@@ -13,7 +13,7 @@ from thinkback.search.query.parse import Query
 
 @dataclass(frozen=True, slots=True)
 class Skip:
-    """A signal that cannot say anything here, and why; the scores stay as they are, bit for bit."""
+    """Why a signal does not apply here; the scores stay as they are, bit for bit."""
 
     reason: str
 
@@ -46,7 +46,7 @@ class Links:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Scene:
-    """All a signal may look at: the query, the candidates, their scores so far, each leg's value, and how they are linked.
+    """What a signal may read: the query, the candidates, their scores so far, each leg's values, and the links between them.
 
     `places` lays all threads on one line: two candidates of a thread differ by their distance in it.
     """

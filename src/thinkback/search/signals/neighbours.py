@@ -1,4 +1,4 @@
-"""Neighbours: what stands around a memory in its thread speaks for it; Σ decay^distance · the neighbour's score so far.
+"""Neighbours: a memory gains from its neighbours in the thread, Σ decay^distance · the neighbour's score so far.
 
 In a conversation the answer often stands next to the turn that matches the question. A step from a turn that asks to the turn
 after it counts `reply` times as much: an answer inherits from its question. It never adds candidates.
@@ -19,7 +19,7 @@ Walk = tuple[NDArray[np.intp], NDArray[np.intp], Floats]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Neighbours(Signal):
-    """Both directions count; distances are steps in the thread, over memories that are no candidates too."""
+    """Both directions count; distances are steps in the thread, including memories that are not candidates."""
 
     name: ClassVar[str] = "neighbours"
     decay: float = 0.4
@@ -44,7 +44,7 @@ class Neighbours(Signal):
         return sums
 
     def walks(self, scene: Scene) -> list[Walk]:
-        """Who stands at distance 1, 2, … from whom, with what the step counts; the scores play no part."""
+        """The pairs at distance 1, 2, …, each with its weight; independent of the scores."""
         if scene.places is None:
             return []
         order = np.argsort(scene.places, kind="stable")
