@@ -309,7 +309,7 @@ def bad_file(cli, kind: str) -> Path:
     ("kind", "said"),
     [
         ("text", "is not a Thinkback store"),
-        ("newer", "upgrade with"),
+        ("newer", "newer Thinkback"),
         ("foreign", "of another program"),
         ("scribbled", "damaged"),
         ("cut", "damaged"),
