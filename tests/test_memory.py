@@ -13,7 +13,7 @@ from engine_fixtures import QUERY_VECTOR, START, direction, memory, toy_memory
 
 import thinkback
 from thinkback.aio import AsyncMemory
-from thinkback.clock import DAY, to_us
+from thinkback.clock import DAY, from_us, to_us
 from thinkback.errors import EmbeddingSpaceMismatch, InvalidInput, ModelUnavailable, NotFound, ThinkbackWarning
 from thinkback.memory import Memory
 from thinkback.search.recipes.named import DEFAULT
@@ -32,6 +32,17 @@ def test_remember_and_recall(tmp_path: Path) -> None:
         assert found[0].record.tags == ("pets",)
         assert (found[0].record.thread, found[0].record.position) == ("chat-7", 0)
         assert found.warnings == ()
+
+
+def test_times_of_judgements_and_of_the_journal_are_aware_datetimes() -> None:
+    with toy_memory() as m:
+        old = m.remember("Ann has a cat", expires_at=from_us(NOW - DAY))
+        assert m.judge("cat?", old.id).judged_at == from_us(NOW)
+        assert [judged.judged_at for judged in m.judgements()] == [from_us(NOW)]
+        m.tidy(dry_run=False)
+        assert {(entry.at, entry.undone_at) for entry in m.journal()} == {(from_us(NOW), None)}
+        m.undo()
+        assert {entry.undone_at for entry in m.journal()} == {from_us(NOW)}
 
 
 def test_thread_neighbours_lift_each_other() -> None:

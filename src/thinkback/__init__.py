@@ -25,7 +25,10 @@ _MODULES = {
     "thinkback.lifecycle.transfer": ("Header", "ImportReport"),
     "thinkback.lifecycle.undo": ("Undone",),
     "thinkback.memory": ("Memory",),
-    "thinkback.model": ("Contribution", "Draft", "Edge", "Hit", "Placing", "Record", "StoredEdge", "StoredRecord"),
+    "thinkback.model": (
+        *("Contribution", "Draft", "Edge", "Hit", "JournalEntry", "Judgement", "Placing", "Record"),
+        *("StoredEdge", "StoredJudgement", "StoredRecord"),
+    ),
     "thinkback.models.chat": ("Chat",),
     "thinkback.models.embedders.base": ("Embedder",),
     "thinkback.models.rerankers.base": ("Reranker",),
@@ -34,7 +37,7 @@ _MODULES = {
     "thinkback.search.recipes.model": ("Recipe",),
     "thinkback.search.trace": ("Recall", "Trace", "WhyNot"),
     "thinkback.settings": ("Settings",),
-    "thinkback.stores.base": ("JournalEntry", "Judgement", "Problem", "Snapshot", "StoreState"),
+    "thinkback.stores.base": ("Problem", "Snapshot", "StoreState"),
 }
 _HOMES = {name: module for module, names in _MODULES.items() for name in names}
 __all__ = sorted(_HOMES)
@@ -86,9 +89,12 @@ if TYPE_CHECKING:
     from thinkback.model import Draft as Draft
     from thinkback.model import Edge as Edge
     from thinkback.model import Hit as Hit
+    from thinkback.model import JournalEntry as JournalEntry
+    from thinkback.model import Judgement as Judgement
     from thinkback.model import Placing as Placing
     from thinkback.model import Record as Record
     from thinkback.model import StoredEdge as StoredEdge
+    from thinkback.model import StoredJudgement as StoredJudgement
     from thinkback.model import StoredRecord as StoredRecord
     from thinkback.models.chat import Chat as Chat
     from thinkback.models.embedders.base import Embedder as Embedder
@@ -100,8 +106,6 @@ if TYPE_CHECKING:
     from thinkback.search.trace import Trace as Trace
     from thinkback.search.trace import WhyNot as WhyNot
     from thinkback.settings import Settings as Settings
-    from thinkback.stores.base import JournalEntry as JournalEntry
-    from thinkback.stores.base import Judgement as Judgement
     from thinkback.stores.base import Problem as Problem
     from thinkback.stores.base import Snapshot as Snapshot
     from thinkback.stores.base import StoreState as StoreState

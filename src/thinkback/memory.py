@@ -33,7 +33,18 @@ from thinkback.lifecycle.tidy import Tidied, tidy
 from thinkback.lifecycle.transfer import ImportReport, Line, export, import_values
 from thinkback.lifecycle.undo import Undone, undo
 from thinkback.lifecycle.write import archive, change_standing, new_version, remember, restore
-from thinkback.model import REFLECTION, Edge, Filter, Record, StoredEdge, StoredRecord, Vector
+from thinkback.model import (
+    REFLECTION,
+    Edge,
+    Filter,
+    JournalEntry,
+    Judgement,
+    Record,
+    StoredEdge,
+    StoredJudgement,
+    StoredRecord,
+    Vector,
+)
 from thinkback.models.chat import Chat
 from thinkback.models.embedders.base import validate_vectors
 from thinkback.models.rerankers.base import Reranker
@@ -50,8 +61,6 @@ from thinkback.search.signals.reflection import Reflection
 from thinkback.search.trace import Recall
 from thinkback.stores.base import (
     MAX_GRADE,
-    JournalEntry,
-    Judgement,
     Problem,
     Snapshot,
     Store,
@@ -297,13 +306,13 @@ class Memory:
         if isinstance(grade, bool) or not isinstance(grade, int) or not 0 <= grade <= MAX_GRADE:
             raise InvalidInput(f"a grade is 0 (no answer) to {MAX_GRADE} (perfect); got {grade!r}")
         self._present(id)
-        judgement = Judgement(query, id, grade, self.clock())
+        judgement = StoredJudgement(query, id, grade, self.clock())
         self.store.judge([judgement])
-        return judgement
+        return Judgement.of(judgement)
 
     def judgements(self) -> Sequence[Judgement]:
         """Every judgement, oldest first."""
-        return self.store.judgements()
+        return [Judgement.of(stored) for stored in self.store.judgements()]
 
     def unjudge(self, query: str, id: str) -> bool:
         """Takes a judgement back; returns whether there was one."""
@@ -352,7 +361,7 @@ class Memory:
 
     def journal(self, batch: str | None = None, limit: int | None = None) -> Sequence[JournalEntry]:
         """What tidying, reflecting and auditing did, newest first; of one batch if it is named."""
-        return self.store.journal(batch, limit)
+        return [JournalEntry.of(stored) for stored in self.store.journal(batch, limit)]
 
     def archive(self, *ids: str) -> Sequence[str]:
         """Hides memories from every search; `everything=True` still finds them."""

@@ -1,7 +1,8 @@
 """The values that travel through Thinkback: frozen, slotted, compared by content.
 
-`StoredRecord` and `StoredEdge` are what stores keep: their times are integer microseconds since the epoch (UTC). `Record` and
-`Edge` are the same at the front door, with aware datetimes. Scores are higher-is-better everywhere.
+`StoredRecord`, `StoredEdge`, `StoredJudgement` and `StoredEntry` are what stores keep: their times are integer microseconds
+since the epoch (UTC). `Record`, `Edge`, `Judgement` and `JournalEntry` are what `Memory` returns, with aware datetimes.
+Scores are higher-is-better everywhere.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -13,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thinkback.clock import from_us, iso
-from thinkback.fields import TIMES, Kind, Priority, Tier
+from thinkback.fields import STANDING, TIMES, Kind, Priority, Tier
 
 DropCode = Literal["duplicate", "reflection_share", "budget", "diversity"]  # why selection left a candidate out
 
@@ -28,6 +29,7 @@ CORROBORATES = "corroborates"  # from a memory to the older one that it repeats
 CONTESTED = "contested_by"  # from an older memory to the newer one that contradicts it
 
 T = TypeVar("T")
+_TIMES = TIMES | {"judged_at", "at", "undone_at", "until"}  # `until`: decay in the journal
 Vector = NDArray[np.float32]
 Floats = NDArray[np.float64]
 
@@ -123,6 +125,38 @@ class StoredEdge:
         return self.to_id if id == self.from_id else self.from_id
 
 
+@dataclass(frozen=True, slots=True)
+class StoredJudgement:
+    """Whether a memory answers a query, as the store keeps it."""
+
+    query: str
+    memory_id: str
+    grade: int  # 0 = not an answer; 1 to MAX_GRADE = an answer, higher is better
+    judged_at: int
+
+
+@dataclass(frozen=True, slots=True)
+class StoredEntry:
+    """One action of tidy, reflect or redact in the journal, with what is needed to undo it, as the store keeps it."""
+
+    id: int
+    action: str
+    memory_id: str
+    before: Mapping[str, Any]
+    after: Mapping[str, Any]
+    at: int
+    batch: str
+    undone_at: int | None = None
+
+    @property
+    def named(self) -> frozenset[str]:
+        """The strings in `before` and `after`, standing fields aside: among them the ids of other memories involved."""
+        fields = [*self.before.items(), *self.after.items()]
+        values = [value for name, value in fields if name not in STANDING]
+        lists = [value if isinstance(value, list | tuple) else (value,) for value in values]
+        return frozenset(item for items in lists for item in items if isinstance(item, str))
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Record:
     """One memory as callers see it; times are aware datetimes in UTC."""
@@ -189,12 +223,49 @@ class Edge:
         return self.to_id if id == self.from_id else self.from_id
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judgement:
+    """Whether a memory answers a query, as callers see it."""
+
+    query: str
+    memory_id: str
+    grade: int  # 0 = not an answer; 1 to MAX_GRADE = an answer, higher is better
+    judged_at: datetime
+
+    @classmethod
+    def of(cls, stored: StoredJudgement) -> Self:
+        """The judgement of a stored one."""
+        return _with_datetimes(cls, stored)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JournalEntry:
+    """One action of tidy, reflect or redact as callers see it, with the fields it changed before and after."""
+
+    id: int
+    action: str
+    memory_id: str
+    before: Mapping[str, Any]
+    after: Mapping[str, Any]
+    at: datetime
+    batch: str
+    undone_at: datetime | None
+
+    @classmethod
+    def of(cls, stored: StoredEntry) -> Self:
+        """The entry of a stored one."""
+        changed = replace(stored, before=with_datetimes(stored.before), after=with_datetimes(stored.after))
+        return _with_datetimes(cls, changed)
+
+
 def _with_datetimes(cls: type[T], stored: object) -> T:
-    values = {name: getattr(stored, name) for name in cls.__slots__}  # type: ignore[attr-defined]
-    for name in TIMES.intersection(values):
-        if values[name] is not None:
-            values[name] = from_us(values[name])
-    return cls(**values)
+    return cls(**with_datetimes({name: getattr(stored, name) for name in cls.__slots__}))  # type: ignore[attr-defined]
+
+
+def with_datetimes(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """Fields with those that are times as aware datetimes."""
+    times = {name: from_us(fields[name]) for name in _TIMES.intersection(fields) if isinstance(fields[name], int)}
+    return {**fields, **times}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -15,10 +15,10 @@ from typing_extensions import TypedDict, is_typeddict
 from thinkback.clock import iso
 from thinkback.errors import PYTHON_WORDS, Action, Notice, worded
 from thinkback.fields import FIELDS, Field
-from thinkback.model import Edge, Hit, Record
+from thinkback.model import Edge, Hit, Judgement, Record
 from thinkback.search.recipes.model import Recipe, to_dict
 from thinkback.search.trace import Recall, Trace, WhyNot
-from thinkback.stores.base import Judgement, Problem
+from thinkback.stores.base import Problem
 
 T = TypeVar("T")
 

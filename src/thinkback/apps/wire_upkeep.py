@@ -11,7 +11,6 @@ from thinkback.apps.wire import shaped, warnings
 from thinkback.clock import iso
 from thinkback.errors import PYTHON_WORDS
 from thinkback.errors import Action as Remedial
-from thinkback.fields import TIMES
 from thinkback.lifecycle.audit import AuditReport
 from thinkback.lifecycle.forget import Forgotten, Receipt
 from thinkback.lifecycle.journal import Action
@@ -19,7 +18,7 @@ from thinkback.lifecycle.redact import Redacted
 from thinkback.lifecycle.reflect.model import Reflected
 from thinkback.lifecycle.tidy import Tidied
 from thinkback.lifecycle.undo import Undone, barred
-from thinkback.stores.base import JournalEntry
+from thinkback.model import JournalEntry
 
 Words = Mapping[Remedial, str]
 
@@ -259,8 +258,4 @@ def _why_not(entries: Sequence[JournalEntry]) -> str | None:
 
 
 def _with_times(fields: Mapping[str, Any]) -> dict[str, Any]:
-    times = (*TIMES, "until")
-    return {
-        name: iso(value) if name in times and isinstance(value, int | datetime) else value
-        for name, value in fields.items()
-    }
+    return {name: iso(value) if isinstance(value, datetime) else value for name, value in fields.items()}

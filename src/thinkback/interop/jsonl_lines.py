@@ -14,8 +14,8 @@ from thinkback.errors import InvalidInput, did_you_mean
 from thinkback.fields import FIELDS, TIMES, names
 from thinkback.inputs import time_of, validate
 from thinkback.lifecycle.transfer import Header, Value
-from thinkback.model import Draft, StoredEdge, StoredRecord, Vector
-from thinkback.stores.base import MAX_GRADE, EmbeddingSpace, Judgement
+from thinkback.model import Draft, Judgement, StoredEdge, StoredJudgement, StoredRecord, Vector
+from thinkback.stores.base import MAX_GRADE, EmbeddingSpace
 
 FORMAT = 1
 TYPES = ("memory", "link", "judgement", "header")
@@ -51,7 +51,7 @@ def link_line(edge: StoredEdge) -> str:
     return _line({"type": "link", **plain(edge)})
 
 
-def judgement_line(judgement: Judgement) -> str:
+def judgement_line(judgement: StoredJudgement | Judgement) -> str:
     """A judgement."""
     return _line({"type": "judgement", **plain(judgement)})
 
@@ -87,7 +87,9 @@ def read_line(line: str, types: Sequence[str] = TYPES) -> Value:
         edge: StoredEdge = _built(StoredEdge, data, required=("from_id", "to_id"))
         return edge
     if kind == "judgement":
-        judgement: Judgement = _built(Judgement, data, required=("query", "memory_id", "grade", "judged_at"))
+        judgement: StoredJudgement = _built(
+            StoredJudgement, data, required=("query", "memory_id", "grade", "judged_at")
+        )
         if not judgement.query.strip() or not 0 <= judgement.grade <= MAX_GRADE:
             raise InvalidInput(f"a judgement needs a query and a grade from 0 to {MAX_GRADE}, not {judgement.grade}")
         return judgement

@@ -4,10 +4,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from thinkback.clock import from_us
-from thinkback.fields import TIMES
 from thinkback.ids import IdSource
-from thinkback.stores.base import JournalEntry, Store
+from thinkback.model import StoredEntry, with_datetimes
+from thinkback.stores.base import Store
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,11 +21,7 @@ class Action:
 
     def with_datetimes(self) -> "Action":
         """The same for a caller, who gets times as datetimes."""
-        return replace(self, before=_with_datetimes(self.before), after=_with_datetimes(self.after))
-
-
-def _with_datetimes(changes: Mapping[str, Any]) -> dict[str, Any]:
-    return {n: from_us(value) if n in TIMES and isinstance(value, int) else value for n, value in changes.items()}
+        return replace(self, before=with_datetimes(self.before), after=with_datetimes(self.after))
 
 
 def new_batch(verb: str, now: int) -> str:
@@ -36,7 +31,7 @@ def new_batch(verb: str, now: int) -> str:
 
 def log(store: Store, actions: Iterable[Action], now: int, batch: str) -> None:
     """Write actions to the journal."""
-    store.log([JournalEntry(0, a.action, a.id, a.before, a.after, now, batch) for a in actions])
+    store.log([StoredEntry(0, a.action, a.id, a.before, a.after, now, batch) for a in actions])
 
 
 def amend(store: Store, actions: Sequence[Action], now: int, batch: str) -> None:

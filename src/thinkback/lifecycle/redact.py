@@ -21,9 +21,9 @@ from thinkback.lifecycle.reflect.promote import RAISED
 from thinkback.lifecycle.reflect.rebuild import derived_from, rebuild
 from thinkback.lifecycle.result import Result
 from thinkback.lifecycle.secrets.detect import redacted, redacted_json, secrets_in_name
-from thinkback.model import Draft, StoredEdge, StoredRecord
+from thinkback.model import Draft, StoredEdge, StoredEntry, StoredJudgement, StoredRecord
 from thinkback.reflections import members
-from thinkback.stores.base import EmbeddingSpace, JournalEntry, Judgement, Store
+from thinkback.stores.base import EmbeddingSpace, Store
 
 Fill = Callable[[Sequence[Draft]], tuple[list[Draft], EmbeddingSpace | None, ThinkbackError | None]]
 _MAX_NAMED = 5
@@ -60,7 +60,7 @@ def redact(store: Store, ids: Sequence[str] | None, now: int, fill: Fill) -> Red
 class _Work:
     versions: Mapping[str, Sequence[StoredRecord]]  # of the memories with a secret, as stored
     clean: Mapping[str, Sequence[StoredRecord]]  # and as they will be
-    judged: Sequence[Judgement]
+    judged: Sequence[StoredJudgement]
     kinds: Mapping[str, str]  # of links, with their new names
     space: EmbeddingSpace | None  # of the vectors that are kept
 
@@ -147,7 +147,7 @@ def _rewrite(store: Store, work: _Work, drafts: Sequence[Draft], space: Embeddin
     return len(derived) - len(rebuilt)
 
 
-def _restore_journal(store: Store, before: Sequence[JournalEntry]) -> None:
+def _restore_journal(store: Store, before: Sequence[StoredEntry]) -> None:
     """Write back the journal entries that the forgetting removed, except those that contain a secret."""
     left = {entry.id: entry for entry in store.journal()}
     taken = [entry for entry in before if left.get(entry.id) != entry]

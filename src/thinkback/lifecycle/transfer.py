@@ -25,8 +25,8 @@ from thinkback.errors import (
 from thinkback.fields import VERSIONED
 from thinkback.lifecycle.corroboration import DECAYED_UNTIL, reworded
 from thinkback.lifecycle.reflect.promote import RAISED
-from thinkback.model import Draft, Filter, StoredEdge, StoredRecord
-from thinkback.stores.base import EmbeddingSpace, Judgement, Snapshot, Store
+from thinkback.model import Draft, Filter, StoredEdge, StoredJudgement, StoredRecord
+from thinkback.stores.base import EmbeddingSpace, Snapshot, Store
 
 BATCH = 500
 CARRIED = (DECAYED_UNTIL, RAISED)  # upkeep settings that belong to the memories
@@ -41,7 +41,7 @@ class Header:
     settings: Mapping[str, str] = field(default_factory=dict)
 
 
-Value = Header | Draft | StoredRecord | StoredEdge | Judgement
+Value = Header | Draft | StoredRecord | StoredEdge | StoredJudgement
 """A Draft is a present memory, a StoredRecord a retired version of one."""
 Line = tuple[int, Value | ThinkbackError]
 """A line's number, from 1, and its value, or why it could not be read."""
@@ -117,7 +117,7 @@ class _Merge:
             Draft: self._add,
             StoredRecord: self._restore,
             StoredEdge: self._link,
-            Judgement: self._judge,
+            StoredJudgement: self._judge,
         }
 
     def take(self, kind: type, batch: Sequence[tuple[int, Any]]) -> None:
@@ -260,7 +260,7 @@ class _Merge:
         self._linked |= new
         return {"links": len(new), "known": len(edges) - len(new) - differing, "differing": differing}
 
-    def _judge(self, judgements: Sequence[Judgement]) -> dict[str, int]:
+    def _judge(self, judgements: Sequence[StoredJudgement]) -> dict[str, int]:
         """Writes judgements made later than the store's."""
         if self._judged is None:
             self._judged = {(one.query, one.memory_id): one.judged_at for one in self._store.judgements()}

@@ -11,8 +11,8 @@ from thinkback.lifecycle.reflect.promote import RAISED, raised
 from thinkback.lifecycle.reflect.rebuild import rebuild
 from thinkback.lifecycle.reflect.themes import as_written
 from thinkback.lifecycle.result import Result
-from thinkback.model import CONTESTED, CORROBORATES, StoredRecord
-from thinkback.stores.base import JournalEntry, Store
+from thinkback.model import CONTESTED, CORROBORATES, JournalEntry, StoredEntry, StoredRecord
+from thinkback.stores.base import Store
 
 _MAX_NAMED = 3
 
@@ -63,7 +63,7 @@ def why_left(reasons: Mapping[str, str]) -> str:
     )
 
 
-def barred(entry: JournalEntry) -> str | None:
+def barred(entry: StoredEntry | JournalEntry) -> str | None:
     """Why an action can never be undone, or None."""
     if entry.action == "redact":
         return "a redaction cannot be undone"
@@ -74,8 +74,8 @@ def barred(entry: JournalEntry) -> str | None:
     return None
 
 
-def _undo_batch(store: Store, batch: str, entries: Sequence[JournalEntry], now: int) -> Undone:
-    done: list[JournalEntry] = []
+def _undo_batch(store: Store, batch: str, entries: Sequence[StoredEntry], now: int) -> Undone:
+    done: list[StoredEntry] = []
     skipped: dict[str, str] = {}
     for entry in entries:
         reason = "was undone already" if entry.undone_at is not None else _undo(store, entry, now)
@@ -87,7 +87,7 @@ def _undo_batch(store: Store, batch: str, entries: Sequence[JournalEntry], now: 
     return Undone(batch, tuple(dict.fromkeys(e.memory_id for e in done if e.memory_id)), skipped)
 
 
-def _undo(store: Store, entry: JournalEntry, now: int) -> str | None:
+def _undo(store: Store, entry: StoredEntry, now: int) -> str | None:
     """Undo one action; returns the reason if it cannot."""
     never = barred(entry)
     if never is not None:
@@ -110,7 +110,7 @@ def _changed_since(record: StoredRecord | None, after: Mapping[str, object]) -> 
     return f"was changed since: {', '.join(other)}" if other else None
 
 
-def _update_promotions(store: Store, entry: JournalEntry) -> None:
+def _update_promotions(store: Store, entry: StoredEntry) -> None:
     """Keep the record of promoted memories in step."""
     if entry.action not in ("promote", "demote"):
         return
@@ -122,12 +122,12 @@ def _update_promotions(store: Store, entry: JournalEntry) -> None:
     store.set_setting(RAISED, json.dumps(promoted, sort_keys=True))
 
 
-def _unlink(store: Store, entry: JournalEntry, now: int) -> str | None:
+def _unlink(store: Store, entry: StoredEntry, now: int) -> str | None:
     gone = store.unlink(entry.memory_id, str(entry.after[CORROBORATES]), CORROBORATES)
     return None if gone else "the link does not exist any more"
 
 
-def _uncontest(store: Store, entry: JournalEntry, now: int) -> str | None:
+def _uncontest(store: Store, entry: StoredEntry, now: int) -> str | None:
     before, after = dict(entry.before), dict(entry.after)
     other, known = after.pop(CONTESTED, None), before.pop(CONTESTED, None)
     record = store.get([entry.memory_id]).get(entry.memory_id)
@@ -140,14 +140,14 @@ def _uncontest(store: Store, entry: JournalEntry, now: int) -> str | None:
     return reason
 
 
-def _unreflect(store: Store, entry: JournalEntry, now: int) -> str | None:
+def _unreflect(store: Store, entry: StoredEntry, now: int) -> str | None:
     if not store.forget([entry.memory_id]):
         return "was forgotten"
     store.log([replace(entry, undone_at=now)])  # the entry was removed with the theme; keep it as undone
     return None
 
 
-def _reflect_again(store: Store, entry: JournalEntry, now: int) -> str | None:
+def _reflect_again(store: Store, entry: StoredEntry, now: int) -> str | None:
     if not entry.before.get("members"):
         return "its subject was forgotten"
     return (
@@ -155,14 +155,14 @@ def _reflect_again(store: Store, entry: JournalEntry, now: int) -> str | None:
     )
 
 
-def _decay_clock(store: Store, entry: JournalEntry, now: int) -> str | None:
+def _decay_clock(store: Store, entry: StoredEntry, now: int) -> str | None:
     if store.setting(DECAYED_UNTIL) == str(entry.after["until"]):
         before = entry.before["until"]
         store.set_setting(DECAYED_UNTIL, None if before is None else str(before))
     return None
 
 
-_SPECIAL: dict[str, Callable[[Store, JournalEntry, int], str | None]] = {
+_SPECIAL: dict[str, Callable[[Store, StoredEntry, int], str | None]] = {
     "corroborate": _unlink,
     "contest": _uncontest,
     "reflect": _unreflect,

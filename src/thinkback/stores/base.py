@@ -9,8 +9,17 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from thinkback.fields import STANDING
-from thinkback.model import Draft, Filter, KeywordQuery, Scored, StoredEdge, StoredRecord, Vector
+from thinkback.model import (
+    Draft,
+    Filter,
+    KeywordQuery,
+    Scored,
+    StoredEdge,
+    StoredEntry,
+    StoredJudgement,
+    StoredRecord,
+    Vector,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +59,7 @@ class Snapshot:
     space: EmbeddingSpace | None
     records: Iterator[tuple[StoredRecord, Vector | None]]
     edges: Sequence[StoredEdge]
-    judgements: Sequence["Judgement"]
+    judgements: Sequence[StoredJudgement]
     settings: Mapping[str, str]
 
 
@@ -58,16 +67,6 @@ PENDING_SCRUB = "forgotten text"  # the area of a problem that `scrub` solves
 
 
 MAX_GRADE = 3
-
-
-@dataclass(frozen=True, slots=True)
-class Judgement:
-    """That a memory was, or was not, an answer to a query."""
-
-    query: str
-    memory_id: str
-    grade: int  # 0 = not an answer; 1 to MAX_GRADE = an answer, higher is better
-    judged_at: int
 
 
 SHORTEST_TRACE = 8  # bytes; shorter ones occur in every file by chance
@@ -82,28 +81,6 @@ class FileScan:
     found: frozenset[bytes]
 
 
-@dataclass(frozen=True, slots=True)
-class JournalEntry:
-    """One action of tidying, reflecting or auditing, with what is needed to undo it."""
-
-    id: int
-    action: str
-    memory_id: str
-    before: Mapping[str, Any]
-    after: Mapping[str, Any]
-    at: int
-    batch: str
-    undone_at: int | None = None
-
-    @property
-    def named(self) -> frozenset[str]:
-        """What the fields name beside standing: the other memories that the action was about."""
-        fields = [*self.before.items(), *self.after.items()]
-        values = [value for name, value in fields if name not in STANDING]
-        lists = [value if isinstance(value, list | tuple) else (value,) for value in values]
-        return frozenset(item for items in lists for item in items if isinstance(item, str))
-
-
 # The protocol has a method called `list`, which inside the class hides the type.
 Ids = list[str]
 Records = list[StoredRecord]
@@ -111,8 +88,8 @@ Scores = list[Scored]
 Counts = list[int]
 Edges = list[StoredEdge]
 Problems = list[Problem]
-Judgements = list[Judgement]
-Journal = list[JournalEntry]
+Judgements = list[StoredJudgement]
+Journal = list[StoredEntry]
 
 
 class Store(Protocol):
@@ -301,13 +278,13 @@ class Store(Protocol):
         ...
 
     # -- judgements, journal, settings
-    def judge(self, judgements: Sequence[Judgement]) -> None: ...
+    def judge(self, judgements: Sequence[StoredJudgement]) -> None: ...
     def unjudge(self, query: str, memory_id: str) -> bool:
         """Takes a judgement back; whether there was one."""
         ...
 
     def judgements(self) -> Judgements: ...
-    def log(self, entries: Sequence[JournalEntry]) -> None:
+    def log(self, entries: Sequence[StoredEntry]) -> None:
         """Appends journal entries, whose `id` is assigned here; one that has an id already takes its old place again."""
         ...
 

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from thinkback.model import Draft, Filter, StoredEdge
+from thinkback.model import Draft, Filter, StoredEdge, StoredEntry, StoredJudgement
 from thinkback.search.query.keywords import parse_keywords
-from thinkback.stores.base import EmbeddingSpace, JournalEntry, Judgement
+from thinkback.stores.base import EmbeddingSpace
 from thinkback.stores.sqlite import SqliteStore, counters
 from thinkback.testing import ToyEmbedder
 
@@ -50,8 +50,8 @@ def test_no_byte_of_a_forgotten_memory_stays(tmp_path: Path, others: int) -> Non
         store.add(crowd[others // 2 :], NOW)
         store.update("gone", {"text": CHANGED}, NOW + 1, TOY.embed_query(CHANGED), SPACE)
         store.link([StoredEdge(from_id="gone", to_id="kept", kind="secretag")], NOW)
-        store.judge([Judgement(SECRET, "gone", 1, NOW)])
-        store.log([JournalEntry(0, "tidy", "gone", {"text": SECRET}, {"text": CHANGED}, NOW, "b")])
+        store.judge([StoredJudgement(SECRET, "gone", 1, NOW)])
+        store.log([StoredEntry(0, "tidy", "gone", {"text": SECRET}, {"text": CHANGED}, NOW, "b")])
         assert len(_traces(path)) >= 7
         store.search_keywords(parse_keywords("word1"), Filter(now=NOW), 5)
         assert store.forget(["gone"]) == ["gone"]

@@ -14,7 +14,7 @@ from thinkback.errors import NotFound
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from thinkback.stores.base import Judgement
+    from thinkback.model import Judgement
 
 app = typer.Typer(
     help="Record which memories answer which questions; tuning and benchmarks learn from it.",

@@ -1,6 +1,7 @@
 """The results of upkeep for people: receipts, tidying, the journal, themes, audits and checks."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import datetime
 from itertools import starmap
 from typing import Any
 
@@ -14,17 +15,15 @@ from thinkback.apps.cli.output import facts, moment, note, show, show_json, show
 from thinkback.apps.cli.render_search import MOST_MEMBERS, members_shown
 from thinkback.apps.words import counted, theme_changes
 from thinkback.errors import Action, NotFound, Remedy
-from thinkback.fields import TIMES
 from thinkback.lifecycle.audit import AuditReport
 from thinkback.lifecycle.forget import Receipt
 from thinkback.lifecycle.reflect.model import Reflected, Theme
 from thinkback.lifecycle.tidy import Tidied
 from thinkback.lifecycle.undo import Undone, why_left
-from thinkback.model import Record
-from thinkback.stores.base import JournalEntry, Problem
+from thinkback.model import JournalEntry, Record
+from thinkback.stores.base import Problem
 
 MOST_SHOWN = 50
-_TIMES = TIMES | {"until"}  # the times among the fields of a journal entry
 _BATCHES = Remedy(Action.LIST_BATCHES)
 _WIDEST = len("likely secrets ")
 
@@ -78,10 +77,10 @@ def show_tidied(done: Tidied) -> None:
 
 
 def _change(before: Mapping[str, Any], after: Mapping[str, Any]) -> str:
-    def value(name: str, it: Any) -> str:
-        return moment(it) if name in _TIMES and isinstance(it, int) else shown(it)
+    def value(it: Any) -> str:
+        return moment(it) if isinstance(it, datetime) else shown(it)
 
-    return ", ".join(f"{name} {value(name, before.get(name))} → {value(name, new)}" for name, new in after.items())
+    return ", ".join(f"{name} {value(before.get(name))} → {value(new)}" for name, new in after.items())
 
 
 def show_undone(done: Undone, common: Common) -> None:

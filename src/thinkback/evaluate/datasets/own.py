@@ -4,10 +4,11 @@ from collections import Counter
 from collections.abc import Iterable
 from hashlib import sha256
 
+from thinkback.clock import to_us
 from thinkback.errors import Action, DatasetError, Remedy
 from thinkback.evaluate.datasets.base import Corpus, Dataset, Question, checked
 from thinkback.memory import Memory
-from thinkback.stores.base import Judgement
+from thinkback.model import Judgement
 
 OWN = "own"
 
@@ -48,5 +49,5 @@ def judged_questions(judgements: Iterable[Judgement]) -> tuple[list[Question], i
         gold = {memory_id: float(one.grade) for memory_id, one in latest.items() if one.grade > 0}
         if gold:
             asked = max(one.judged_at for one in latest.values())
-            questions.append(Question(text, OWN, text, gold, now_us=asked))
+            questions.append(Question(text, OWN, text, gold, now_us=to_us(asked)))
     return questions, len(judged) - len(questions)

@@ -9,12 +9,12 @@ import apsw
 from thinkback.errors import InvalidInput
 from thinkback.fields import STANDING
 from thinkback.inputs import canonical_json, check_integer, check_text
-from thinkback.stores.base import JournalEntry, Judgement
+from thinkback.model import StoredEntry, StoredJudgement
 from thinkback.stores.sqlite.rows import NO_LIMIT, listed
 from thinkback.stores.sqlite.writes import require
 
 
-def judge(connection: apsw.Connection, judgements: Sequence[Judgement]) -> None:
+def judge(connection: apsw.Connection, judgements: Sequence[StoredJudgement]) -> None:
     """Keeps the last word on each pair of query and memory."""
     for judgement in judgements:
         check_text(judgement.query, "a judged query")
@@ -30,12 +30,12 @@ def unjudge(connection: apsw.Connection, query: str, memory_id: str) -> bool:
     return connection.changes() > 0
 
 
-def judgements(connection: apsw.Connection) -> list[Judgement]:
+def judgements(connection: apsw.Connection) -> list[StoredJudgement]:
     sql = "SELECT query, memory_id, grade, judged_at FROM judgements ORDER BY query, memory_id"
-    return [Judgement(*row) for row in connection.execute(sql)]
+    return [StoredJudgement(*row) for row in connection.execute(sql)]
 
 
-def log(connection: apsw.Connection, entries: Sequence[JournalEntry]) -> None:
+def log(connection: apsw.Connection, entries: Sequence[StoredEntry]) -> None:
     """Appends entries, whose ids are assigned here; one that has an id takes its old place again."""
     sql = (
         "INSERT OR REPLACE INTO journal (id, action, memory_id, before, after, at, batch, undone_at) "
@@ -59,14 +59,14 @@ def log(connection: apsw.Connection, entries: Sequence[JournalEntry]) -> None:
     )
 
 
-def journal(connection: apsw.Connection, batch: str | None, limit: int | None) -> list[JournalEntry]:
+def journal(connection: apsw.Connection, batch: str | None, limit: int | None) -> list[StoredEntry]:
     """The last entries, of one batch or of all, newest first."""
     sql = (
         "SELECT id, action, memory_id, before, after, at, batch, undone_at FROM journal "
         "WHERE ?1 IS NULL OR batch = ?1 ORDER BY id DESC LIMIT ?2"
     )
     return [
-        JournalEntry(id, action, memory, json.loads(before), json.loads(after), at, batch, undone)
+        StoredEntry(id, action, memory, json.loads(before), json.loads(after), at, batch, undone)
         for id, action, memory, before, after, at, batch, undone in connection.execute(
             sql, (batch, NO_LIMIT if limit is None else limit)
         )

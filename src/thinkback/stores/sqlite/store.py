@@ -12,7 +12,17 @@ import apsw
 
 from thinkback.ids import Entropy, IdSource
 from thinkback.inputs import validate
-from thinkback.model import SEQUENCE, Draft, Filter, KeywordQuery, StoredEdge, StoredRecord, Vector
+from thinkback.model import (
+    SEQUENCE,
+    Draft,
+    Filter,
+    KeywordQuery,
+    StoredEdge,
+    StoredEntry,
+    StoredJudgement,
+    StoredRecord,
+    Vector,
+)
 from thinkback.stores.base import (
     PENDING_SCRUB,
     Counts,
@@ -21,8 +31,6 @@ from thinkback.stores.base import (
     FileScan,
     Ids,
     Journal,
-    JournalEntry,
-    Judgement,
     Judgements,
     Problems,
     Records,
@@ -343,7 +351,7 @@ class SqliteStore:
 
     # -- judgements, journal, settings
 
-    def judge(self, judgements: Sequence[Judgement]) -> None:
+    def judge(self, judgements: Sequence[StoredJudgement]) -> None:
         with self._connections.write() as connection:
             journal.judge(connection, judgements)
 
@@ -355,7 +363,7 @@ class SqliteStore:
         with self._connections.read() as connection:
             return journal.judgements(connection)
 
-    def log(self, entries: Sequence[JournalEntry]) -> None:
+    def log(self, entries: Sequence[StoredEntry]) -> None:
         with self._connections.write() as connection:
             journal.log(connection, entries)
 

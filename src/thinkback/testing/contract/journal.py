@@ -3,12 +3,13 @@
 import pytest
 
 from thinkback.errors import InvalidInput, NotFound
-from thinkback.stores.base import JournalEntry, Judgement, Store
+from thinkback.model import StoredEntry, StoredJudgement
+from thinkback.stores.base import Store
 from thinkback.testing.contract.words import NOW, put, put_one
 
 
-def _entry(action: str, memory_id: str, batch: str) -> JournalEntry:
-    return JournalEntry(0, action, memory_id, {"tier": "working"}, {"tier": "semantic"}, NOW, batch)
+def _entry(action: str, memory_id: str, batch: str) -> StoredEntry:
+    return StoredEntry(0, action, memory_id, {"tier": "working"}, {"tier": "semantic"}, NOW, batch)
 
 
 class NoteLaws:
@@ -16,24 +17,30 @@ class NoteLaws:
 
     def test_the_last_judgement_counts(self, store: Store) -> None:
         a, b = put(store, "a", "b")
-        store.judge([Judgement("q", a.id, 1, NOW), Judgement("q", b.id, 0, NOW)])
-        store.judge([Judgement("q", a.id, 2, NOW + 1)])
-        assert set(store.judgements()) == {Judgement("q", a.id, 2, NOW + 1), Judgement("q", b.id, 0, NOW)}
+        store.judge([StoredJudgement("q", a.id, 1, NOW), StoredJudgement("q", b.id, 0, NOW)])
+        store.judge([StoredJudgement("q", a.id, 2, NOW + 1)])
+        assert set(store.judgements()) == {StoredJudgement("q", a.id, 2, NOW + 1), StoredJudgement("q", b.id, 0, NOW)}
 
     def test_a_judgement_can_be_taken_back(self, store: Store) -> None:
         a, b = put(store, "a", "b")
-        store.judge([Judgement("q", a.id, 1, NOW), Judgement("q", b.id, 1, NOW), Judgement("other", a.id, 1, NOW)])
+        store.judge(
+            [
+                StoredJudgement("q", a.id, 1, NOW),
+                StoredJudgement("q", b.id, 1, NOW),
+                StoredJudgement("other", a.id, 1, NOW),
+            ]
+        )
         assert store.unjudge("q", a.id)
         assert not store.unjudge("q", a.id)
         assert not store.unjudge("q", "nobody")
-        assert set(store.judgements()) == {Judgement("q", b.id, 1, NOW), Judgement("other", a.id, 1, NOW)}
+        assert set(store.judgements()) == {StoredJudgement("q", b.id, 1, NOW), StoredJudgement("other", a.id, 1, NOW)}
 
     def test_judgements_that_mean_nothing_are_refused(self, store: Store) -> None:
         a = put_one(store, "a")
         with pytest.raises(NotFound, match="nobody"):
-            store.judge([Judgement("q", a.id, 1, NOW), Judgement("q", "nobody", 1, NOW)])
+            store.judge([StoredJudgement("q", a.id, 1, NOW), StoredJudgement("q", "nobody", 1, NOW)])
         with pytest.raises(InvalidInput, match="grade"):
-            store.judge([Judgement("q", a.id, -1, NOW)])
+            store.judge([StoredJudgement("q", a.id, -1, NOW)])
         assert store.judgements() == []
 
     def test_the_journal_is_read_newest_first(self, store: Store) -> None:
@@ -63,7 +70,7 @@ class NoteLaws:
     def test_notes_do_not_change_what_is_searched(self, store: Store) -> None:
         a = put_one(store, "a")
         before = store.state()
-        store.judge([Judgement("q", a.id, 1, NOW)])
+        store.judge([StoredJudgement("q", a.id, 1, NOW)])
         store.log([_entry("promote", a.id, "one")])
         store.set_setting("k", "v")
         assert store.state() == before

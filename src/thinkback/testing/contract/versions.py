@@ -7,8 +7,8 @@ import pytest
 
 from thinkback.clock import DAY
 from thinkback.errors import InvalidInput, NotFound
-from thinkback.model import Filter, StoredEdge
-from thinkback.stores.base import JournalEntry, Judgement, Store
+from thinkback.model import Filter, StoredEdge, StoredEntry, StoredJudgement
+from thinkback.stores.base import Store
 from thinkback.testing.contract.words import NOW, SPACE, TOY, by_keyword, by_vector, everything, ids, put, put_one
 
 
@@ -62,8 +62,8 @@ class VersionLaws:
         gone, kept = put(store, "the grey cat", "the brown dog", tags=("pets",))
         store.update(gone.id, {"text": "the black cat"}, NOW + 1)
         store.link([StoredEdge(from_id=gone.id, to_id=kept.id)], NOW)
-        store.judge([Judgement("which cat?", gone.id, 1, NOW)])
-        store.log([JournalEntry(0, "tidy", gone.id, {"text": "the grey cat"}, {"text": "the black cat"}, NOW, "b1")])
+        store.judge([StoredJudgement("which cat?", gone.id, 1, NOW)])
+        store.log([StoredEntry(0, "tidy", gone.id, {"text": "the grey cat"}, {"text": "the black cat"}, NOW, "b1")])
         assert store.forget([gone.id, "nobody", gone.id]) == [gone.id]
         assert store.get([gone.id]) == {}
         assert store.get([gone.id], known_at=NOW) == {}
@@ -80,7 +80,7 @@ class VersionLaws:
     def test_forgetting_takes_the_name_from_what_is_noted_of_others(self, store: Store) -> None:
         gone, kept = put(store, "the grey cat", "the brown dog")
         told = {"contested_by": gone.id, "members": [gone.id, kept.id], "tier": gone.id, "valid_to": 3}
-        store.log([JournalEntry(0, "contest", kept.id, {"members": [gone.id]}, told, NOW, "b1")])
+        store.log([StoredEntry(0, "contest", kept.id, {"members": [gone.id]}, told, NOW, "b1")])
         store.set_setting("raised", json.dumps({gone.id: "P2", kept.id: gone.id}))
         store.set_setting("seen", json.dumps([gone.id, kept.id]))
         store.set_setting("other", gone.id[:4])
@@ -92,7 +92,7 @@ class VersionLaws:
         assert store.setting("other") == gone.id[:4]
 
     def test_an_entry_of_the_journal_takes_its_old_place_again(self, store: Store) -> None:
-        store.log([JournalEntry(0, action, "m", {}, {"n": 1}, NOW, "b1") for action in ("first", "second")])
+        store.log([StoredEntry(0, action, "m", {}, {"n": 1}, NOW, "b1") for action in ("first", "second")])
         first = store.journal()[1]
         store.log([replace(first, undone_at=NOW + 1)])
         assert [(entry.action, entry.undone_at) for entry in store.journal()] == [("second", None), ("first", NOW + 1)]
