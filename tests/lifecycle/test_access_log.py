@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from codes import raises
 from lifecycle_fixtures import living, stored
 
 from thinkback.clock import DAY, HOUR, SECOND
@@ -125,7 +126,7 @@ def test_closing_says_what_was_not_counted_and_closes(tmp_path: Path, monkeypatc
         monkeypatch.setattr(memory.store, "touch", busy)
         with pytest.warns(ThinkbackWarning, match="not counted: locked"):
             memory.close()
-        with pytest.raises(StoreError, match="closed"):
+        with raises(StoreError, "store_closed"):
             memory.count()
 
 
@@ -149,7 +150,7 @@ def test_a_search_during_which_the_memory_is_closed_answers_or_says_so(
         if answered:
             assert [hit.text for hit in memory.recall("plumber", recipe="keyword")] == ["call the plumber tomorrow"]
         else:
-            with pytest.raises(StoreError, match="closed"):
+            with raises(StoreError, "store_closed"):
                 memory.recall("plumber")
 
 

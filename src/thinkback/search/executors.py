@@ -17,7 +17,7 @@ class Threads(ThreadPoolExecutor):
         try:
             return super().submit(task, *args, **kwargs)
         except RuntimeError as error:
-            raise StoreError("the memory was closed during the search") from error
+            raise StoreError("the memory was closed during the search", code="store_closed") from error
 
 
 class Inline(Executor):

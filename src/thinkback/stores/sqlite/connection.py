@@ -1,4 +1,4 @@
-"""Connections to one file: one that writes, behind a lock, and as many that read as there are readers at once."""
+"""Connections to one file: one writer behind a lock, and a pool of readers."""
 
 import os
 import threading
@@ -52,7 +52,7 @@ class Connections:
 
     @property
     def usable(self) -> bool:
-        """Whether it is open, and this process's own."""
+        """Whether it is open and was opened by this process."""
         return not self._closed and self._process == os.getpid()
 
     @property
@@ -62,7 +62,7 @@ class Connections:
 
     @contextmanager
     def write(self) -> Iterator[apsw.Connection]:
-        """One transaction; inside another one, a part of it that can fail by itself."""
+        """A write transaction; inside another one, a savepoint."""
         if self.read_only:
             raise StoreReadOnly(f"{self.path} was opened with read_only=True and cannot be changed")
         with self._lock, _translated(self.path):
@@ -79,7 +79,7 @@ class Connections:
 
     @contextmanager
     def read(self) -> Iterator[apsw.Connection]:
-        """One consistent view of the file; inside this thread's own write transaction, that one's."""
+        """A read transaction; inside this thread's write transaction, the same connection."""
         self._check_open()
         if self.shared:
             with self._lock, _translated(self.path):
@@ -96,7 +96,7 @@ class Connections:
 
     @contextmanager
     def fresh(self) -> Iterator[apsw.Connection]:
-        """A view like `read`, from a connection that holds nothing cached."""
+        """Like `read`, on a new connection with an empty page cache."""
         self._check_open()
         if self.shared:
             with self.read() as connection:
@@ -107,14 +107,14 @@ class Connections:
             yield connection
 
     def checkpoint(self) -> bool:
-        """Moves the log into the file and empties it; False when that cannot be done just now."""
+        """Checkpoint and truncate the WAL; False if that is not possible now."""
         with self._lock:
             self._check_open()
             if self.in_memory:
                 return True
             if self._depth:
                 return False
-            # While it waits for readers to leave, nobody can write; so it does not wait long.
+            # Writers are blocked while it waits for readers, so the timeout is short.
             self._writer.set_busy_timeout(_CHECKPOINT_MS)
             try:
                 self._writer.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
@@ -125,14 +125,14 @@ class Connections:
             return True
 
     def rebuild(self) -> bool:
-        """Writes the whole file anew, through the log; False when that cannot be done just now."""
+        """VACUUM; False if that is not possible now."""
         with self._lock:
             self._check_open()
             if self._depth:
                 return False
             with closing(connect(self.path, self.read_only, self._patience)) as connection:
                 connection.set_busy_timeout(_CHECKPOINT_MS)
-                # As long as the file itself, the copy may not fit into memory.
+                # The copy is as large as the file and may not fit into memory.
                 connection.execute("PRAGMA temp_store = FILE")
                 try:
                     connection.execute("VACUUM")
@@ -145,7 +145,7 @@ class Connections:
         return os.path.getsize(self.path)
 
     def close(self) -> None:
-        """Closes every idle connection; one that is still reading closes when it is done."""
+        """Close idle connections now, and those in use when they are returned."""
         with self._lock:
             self._closed = True
             self._close_idle()
@@ -182,17 +182,17 @@ class Connections:
         if connection.in_transaction:
             connection.execute("ROLLBACK")
         self._idle.append(connection)
-        if self._closed:  # asked after: whoever closes has either seen it there, or is seen here
+        if self._closed:  # checked after the append, so that a concurrent close cannot miss it
             self._close_idle()
 
     def _close_idle(self) -> None:
-        with suppress(IndexError):  # two threads may do so at once
+        with suppress(IndexError):  # two threads may close at once
             while True:
                 self._idle.pop().close()
 
     def _check_open(self) -> None:
         if self._closed:
-            raise StoreError(f"{self.path} is closed; open it again")
+            raise StoreError(f"{self.path} is closed; open it again", code="store_closed")
         if self._process != os.getpid():
             raise StoreError(f"{self.path} was opened before this process was forked; open it again here")
 

@@ -1,4 +1,4 @@
-"""Opening a store file, and refusing every other file without changing it."""
+"""Opening a store file; any other file is rejected unchanged."""
 
 import os
 import random
@@ -18,15 +18,14 @@ _MAGIC = b"SQLite format 3\0"
 _HEADER = 100
 _STATEMENTS_KEPT = 256
 _LEAST_PAUSE_S, _LONGEST_PAUSE_S = 0.0005, 0.004
-# One thread at a time looks: nobody may hold a lock on a new file while the one who made it closes it again.
+# One thread at a time: closing a new file would release the POSIX locks that another thread holds on it.
 _looking = threading.Lock()
 
 
 class Patience:
-    """What a connection does while another holds the lock: ask again every few milliseconds, for so many seconds.
+    """A busy handler that retries every few milliseconds until a timeout.
 
-    SQLite's own waiting grows to a tenth of a second between questions, and a writer that asks so seldom may wait for
-    minutes beside others that write without pause.
+    SQLite's own handler backs off to 100 ms, so a writer beside busy writers may wait for minutes.
     """
 
     def __init__(self, seconds: float) -> None:
@@ -42,7 +41,7 @@ class Patience:
         return True
 
     def insist(self, connection: apsw.Connection, sql: str) -> None:
-        """Runs a statement where SQLite gives up at once, for fear of a deadlock: asks again until the time is over."""
+        """Run a statement for which SQLite does not call the busy handler, retrying until the timeout."""
         until = time.monotonic() + self.seconds
         while True:
             try:
@@ -60,7 +59,7 @@ class Patience:
 
 
 def open_first(path: str, read_only: bool, patience: Patience) -> apsw.Connection:
-    """The first connection to a store: checks the file, creates or migrates it, and leaves it in WAL mode."""
+    """Open the first connection: check the file, create or migrate it, and switch it to WAL mode."""
     if path != MEMORY:
         with _looking:
             _inspect(Path(path), read_only)
@@ -70,7 +69,8 @@ def open_first(path: str, read_only: bool, patience: Patience) -> apsw.Connectio
         if read_only:
             if schema.version(connection) < schema.VERSION:
                 raise StoreReadOnly(
-                    f"{path} was written by an older version and must be migrated; open it once for writing"
+                    f"{path} was written by an older version and must be migrated; open it once for writing",
+                    code="needs_migration",
                 )
         else:
             if schema.version(connection) == 0:
@@ -86,7 +86,7 @@ def open_first(path: str, read_only: bool, patience: Patience) -> apsw.Connectio
 
 
 def connect(path: str, read_only: bool, patience: Patience) -> apsw.Connection:
-    """A connection with the settings every one of ours has."""
+    """A connection with the store's pragmas."""
     flags = apsw.SQLITE_OPEN_READONLY if read_only else apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE
     name = path
     if read_only and _is_frozen(path):
@@ -102,9 +102,9 @@ def connect(path: str, read_only: bool, patience: Patience) -> apsw.Connection:
 
 
 def _inspect(path: Path, read_only: bool) -> None:
-    """Refuses what cannot be a store of ours, by the file's first bytes alone."""
+    """Reject a file that is not a store, by its header."""
     if path.is_dir():
-        raise NotAStore(f"{path} is a folder; name a file in it, like {path / 'memory.db'}")
+        raise NotAStore(f"{path} is a folder; name a file in it, like {path / 'memory.db'}", code="is_a_folder")
     if not path.exists():
         _check_place(path, read_only)
         _create(path)
@@ -113,13 +113,13 @@ def _inspect(path: Path, read_only: bool) -> None:
         raise StoreReadOnly(f"{path} cannot be written; make it writable or open it with read_only=True")
     header = _header(path)
     if header == bytes(_HEADER):
-        # Another process is just creating the store, or died doing so: SQLite waits, or undoes it.
+        # Another process is creating the store, or crashed while doing so: SQLite waits or rolls back.
         if Path(f"{path}-journal").exists():
             return
         header = _header(path)
     if not header:
         if read_only:
-            raise NotAStore(f"{path} is empty; open it once for writing to make it a store")
+            raise NotAStore(f"{path} is empty; open it once for writing to make it a store", code="empty_file")
         return
     if not header.startswith(_MAGIC):
         raise NotAStore(f"{path} is not a Thinkback store (it begins with {header[:16]!r}); it was left alone")
@@ -133,7 +133,7 @@ def _inspect(path: Path, read_only: bool) -> None:
 
 
 def _header(path: Path) -> bytes:
-    """The first bytes, read through SQLite: closing a file of our own would let go of every lock this process has on it."""
+    """The first bytes, read through SQLite: closing an own descriptor would release this process's POSIX locks on the file."""
     file = apsw.VFSFile("", os.path.abspath(path), [apsw.SQLITE_OPEN_MAIN_DB | apsw.SQLITE_OPEN_READONLY, 0])
     try:
         return file.xRead(min(_HEADER, file.xFileSize()), 0)
@@ -142,37 +142,39 @@ def _header(path: Path) -> bytes:
 
 
 def _create(path: Path) -> None:
-    """An empty file that only its owner may read; SQLite gives the log and the shared memory the same mode."""
+    """Create an empty file with mode 0600; SQLite gives the WAL and the shared memory the same mode."""
     try:
         os.close(os.open(os.path.realpath(path), os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
     except FileExistsError:
-        return  # another process was faster, and made it the same way
+        return  # another process created it
     except OSError as error:
         raise StoreError(f"cannot create {path}: {error.strerror or error}") from None
 
 
 def _check_place(path: Path, read_only: bool) -> None:
     if read_only:
-        raise StoreError(f"there is no store at {path}; open it without read_only=True to create it")
+        raise StoreError(f"there is no store at {path}; open it without read_only=True to create it", code="no_store")
     if not path.parent.is_dir():
-        raise StoreError(f"cannot create {path}: the folder {path.parent} does not exist; create it first")
+        raise StoreError(
+            f"cannot create {path}: the folder {path.parent} does not exist; create it first", code="no_folder"
+        )
     if not os.access(path.parent, os.W_OK):
         raise StoreReadOnly(f"cannot create {path}: the folder {path.parent} cannot be written")
 
 
 def _may_write(path: Path) -> bool:
-    # A file without any write permission is meant to stay as it is, even where the user is almighty.
+    # root may write every file; a file without write permission is still treated as read-only.
     return os.access(path, os.W_OK) and bool(path.stat().st_mode & 0o222)
 
 
 def _is_frozen(path: str) -> bool:
-    """A closed store in a folder where SQLite cannot put its shared memory."""
+    """Whether a closed store is in a folder that cannot be written, so that SQLite cannot create its shared memory."""
     log = Path(f"{path}-wal")
     return not os.access(Path(path).parent, os.W_OK) and not (log.exists() and log.stat().st_size)
 
 
 def _check_version(connection: apsw.Connection, path: str) -> None:
-    # In this order: another process may just be making the store, and gives it tables and a version at once.
+    # In this order: a process that is creating the store commits tables and version together.
     tables = connection.execute("SELECT count(*) FROM sqlite_schema").get
     found = schema.version(connection)
     if found > schema.VERSION:

@@ -1,4 +1,4 @@
-"""Vectors as they lie in the file: float32, little endian, unit length, one generation per embedding space."""
+"""Vectors in the file: float32, little endian, unit length, one generation per embedding space."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from thinkback.stores.base import EmbeddingSpace
 from thinkback.stores.sqlite.rows import COLUMNS, listed, to_record
 
 STORED = np.dtype("<f4")
-_BLOCK = 32  # rows at once, so that the work stays in the processor's cache
+_BLOCK = 32  # rows normalised at a time, to stay in the processor's cache
 _UNIT_TOLERANCE = 1e-6  # float32 rounding of a unit vector stays below; such vectors are kept bit for bit
 
 
@@ -27,20 +27,22 @@ class Generation:
 
 
 def unit_rows(rows: Sequence[Any] | NDArray[Any], dimensions: int) -> Vector:
-    """Vectors as unit rows, or InvalidInput naming the one that cannot be used."""
+    """Vectors normalised to unit length; InvalidInput names the first that cannot be used."""
     if not len(rows):
         return np.zeros((0, dimensions), dtype=STORED)
     for place, row in enumerate(rows):
         shape = np.shape(row)
         if shape != (dimensions,):
-            raise InvalidInput(f"vector {place} has shape {shape}; this store's vectors have {dimensions} numbers")
+            raise InvalidInput(
+                f"vector {place} has shape {shape}; this store's vectors have {dimensions} numbers", code="bad_vector"
+            )
     blocks = [_normalised(np.asarray(rows[at : at + _BLOCK]), at) for at in range(0, len(rows), _BLOCK)]
     return blocks[0] if len(blocks) == 1 else np.concatenate(blocks)
 
 
 def _normalised(rows: NDArray[Any], first: int) -> Vector:
     if rows.dtype.kind not in "fiu":
-        raise InvalidInput(f"vectors must hold real numbers, not {rows.dtype}")
+        raise InvalidInput(f"vectors must hold real numbers, not {rows.dtype}", code="bad_vector")
     exact = rows.astype(np.float64)
     largest = np.abs(exact).max(axis=1)
     for bad, what in ((~np.isfinite(largest), "holds NaN or infinity"), (largest == 0, "is a zero vector")):
@@ -65,7 +67,9 @@ def live_for(connection: apsw.Connection, space: EmbeddingSpace | None) -> Gener
     live = generation(connection)
     if live is None:
         if space is None:
-            raise InvalidInput("vectors were given without saying which model made them; pass their embedding space")
+            raise InvalidInput(
+                "vectors need the embedding space of the model that made them", code="no_embedding_space"
+            )
         return _open(connection, space, "live")
     if space is not None and space != live.space:
         raise EmbeddingSpaceMismatch(
@@ -84,13 +88,13 @@ def _open(connection: apsw.Connection, space: EmbeddingSpace, state: str) -> Gen
 
 
 def put(connection: apsw.Connection, number: int, rows: Iterable[tuple[int, Vector]]) -> None:
-    """Writes vectors of a generation by row number; they must be unit rows already."""
+    """Write unit vectors of a generation by row number."""
     sql = "INSERT OR REPLACE INTO vectors (seq, generation, vector) VALUES (?, ?, ?)"
     connection.executemany(sql, ((seq, number, vector.astype(STORED, copy=False).tobytes()) for seq, vector in rows))
 
 
 def copy(connection: apsw.Connection, old: int, new: int) -> None:
-    """Gives a new version the vectors of the one it replaces."""
+    """Copy the vectors of a version to the one that replaces it."""
     sql = "INSERT INTO vectors (seq, generation, vector) SELECT ?, generation, vector FROM vectors WHERE seq = ?"
     connection.execute(sql, (new, old))
 
@@ -115,7 +119,7 @@ def unembedded(connection: apsw.Connection, limit: int) -> dict[int, StoredRecor
 
 
 def put_live(connection: apsw.Connection, vectors: Mapping[int, Vector], space: EmbeddingSpace, change: int) -> None:
-    """Adds live vectors of versions; those that were forgotten meanwhile are passed over."""
+    """Add live vectors of versions; versions that no longer exist are ignored."""
     live = live_for(connection, space)
     rows = _still_there(connection, vectors, live.space.dimensions)
     put(connection, live.number, rows.items())
@@ -137,7 +141,7 @@ _LACKING = "FROM memories m WHERE NOT EXISTS (SELECT 1 FROM vectors v WHERE v.se
 
 
 def begin(connection: apsw.Connection, space: EmbeddingSpace) -> int:
-    """Opens a generation beside the live one, or goes on with one that was interrupted; returns how many versions it lacks."""
+    """Open a generation beside the live one, or resume it; returns how many versions still lack its vector."""
     building = generation(connection, "building")
     if building is not None and building.space != space:
         _discard(connection, building.number)
@@ -164,7 +168,8 @@ def finish(connection: apsw.Connection, space: EmbeddingSpace, change: int) -> N
     missing = connection.execute(f"SELECT count(*) {_LACKING}", (building.number,)).get
     if missing:
         raise StoreError(
-            f"{missing} versions of memories still lack a vector of {building.space.fingerprint}; embed them first"
+            f"{missing} versions of memories still lack a vector of {building.space.fingerprint}; embed them first",
+            code="vectors_missing",
         )
     live = generation(connection)
     if live is not None:
@@ -176,12 +181,12 @@ def finish(connection: apsw.Connection, space: EmbeddingSpace, change: int) -> N
 def _building(connection: apsw.Connection) -> Generation:
     building = generation(connection, "building")
     if building is None:
-        raise NotFound("no re-embedding is under way; begin one first")
+        raise NotFound("no re-embedding is in progress; begin one first", code="no_reembedding")
     return building
 
 
 def _building_for(connection: apsw.Connection, space: EmbeddingSpace) -> Generation:
-    """The generation being built, if it is this space's: somebody else may have begun another meanwhile."""
+    """The generation being built; an error if another process replaced it by one of another space."""
     building = _building(connection)
     if building.space != space:
         raise EmbeddingSpaceMismatch(

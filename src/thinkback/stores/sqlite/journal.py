@@ -1,4 +1,4 @@
-"""What is kept beside the memories: judgements, the journal, settings."""
+"""Judgements, the journal and settings."""
 
 import json
 from collections.abc import Collection, Mapping, Sequence
@@ -15,11 +15,11 @@ from thinkback.stores.sqlite.writes import require
 
 
 def judge(connection: apsw.Connection, judgements: Sequence[StoredJudgement]) -> None:
-    """Keeps the last word on each pair of query and memory."""
+    """Write judgements; a new one replaces an older one of the same query and memory."""
     for judgement in judgements:
         check_text(judgement.query, "a judged query")
         if check_integer(judgement.grade, "a grade") < 0:
-            raise InvalidInput(f"a grade is 0 or more, not {judgement.grade}")
+            raise InvalidInput(f"a grade is 0 or more, not {judgement.grade}", code="out_of_range")
     require(connection, list(dict.fromkeys(j.memory_id for j in judgements)))
     sql = "INSERT OR REPLACE INTO judgements (query, memory_id, grade, judged_at) VALUES (?, ?, ?, ?)"
     connection.executemany(sql, ((j.query, j.memory_id, j.grade, j.judged_at) for j in judgements))
@@ -84,7 +84,7 @@ def setting(connection: apsw.Connection, key: str) -> str | None:
 
 
 def set_setting(connection: apsw.Connection, key: str, value: str | None) -> None:
-    """Keeps a value; None removes it."""
+    """Set a value; None removes it."""
     if value is None:
         connection.execute("DELETE FROM settings WHERE key = ?", (key,))
     else:
@@ -93,11 +93,11 @@ def set_setting(connection: apsw.Connection, key: str, value: str | None) -> Non
         )
 
 
-# -- what forgetting takes
+# -- forgetting
 
 
 def drop(connection: apsw.Connection, ids: Sequence[str]) -> None:
-    """Removes what is noted of forgotten memories, and their names from what is noted of others."""
+    """Remove the judgements and journal entries of forgotten memories, and their ids from other entries and settings."""
     if not ids:
         return
     named, bound = "memory_id IN (SELECT value FROM json_each(?))", (listed(ids),)
@@ -121,7 +121,7 @@ def _drop_from_journal(connection: apsw.Connection, gone: Collection[str]) -> No
 
 
 def _without(fields: Mapping[str, Any], gone: Collection[str]) -> dict[str, Any]:
-    """Fields of the journal without names; standing names nobody, though a memory may be called P2."""
+    """Fields without these ids; standing fields hold no ids, even if a memory has the id P2."""
     kept: dict[str, Any] = {}
     for name, value in fields.items():
         if name in STANDING or not isinstance(value, str | list):

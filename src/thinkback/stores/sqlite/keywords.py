@@ -118,4 +118,6 @@ def first_accepted(query: KeywordQuery, run: Callable[[str], Any]) -> list[tuple
 
 
 def _unreadable(expression: str, refused: apsw.SQLError) -> InvalidInput:
-    return InvalidInput(f"the full-text expression {expression[:200]!r} cannot be read: {refused}")
+    return InvalidInput(
+        f"the full-text expression {expression[:200]!r} cannot be read: {refused}", code="bad_expression"
+    )

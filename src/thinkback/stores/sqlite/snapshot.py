@@ -1,4 +1,4 @@
-"""Versions going out to an export and coming back from one."""
+"""Export and restore of versions."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -26,7 +26,7 @@ def everything(connection: apsw.Connection) -> Iterator[StoredRecord]:
 
 
 def snapshot(connection: apsw.Connection, vectors: bool) -> Snapshot:
-    """All there is in the connection's transaction."""
+    """Everything, as the connection's transaction sees it."""
     live = generations.generation(connection)
     return Snapshot(
         space=None if live is None else live.space,
@@ -41,7 +41,7 @@ def _with_vectors(
     connection: apsw.Connection, live: generations.Generation | None
 ) -> Iterator[tuple[StoredRecord, Vector | None]]:
     sql = f"SELECT m.seq, {COLUMNS} FROM memories m ORDER BY m.retired_at IS NULL, m.recorded_at, m.seq"
-    # Joined to the rows, the vectors would all have to be sorted with them.
+    # A join would make SQLite sort the vectors with the rows.
     of_one = "SELECT vector FROM vectors WHERE seq = ? AND generation = ?"
     for row in connection.execute(sql):
         record, stored = to_record(row[1:]), None
@@ -51,7 +51,7 @@ def _with_vectors(
 
 
 def restore(connection: apsw.Connection, records: Sequence[StoredRecord]) -> int:
-    """Puts retired versions back; those already there are passed over."""
+    """Restore retired versions, except those that are in the store already."""
     new = _unknown(connection, [_checked(record) for record in records])
     if not new:
         return 0
@@ -65,14 +65,15 @@ def _checked(record: StoredRecord) -> StoredRecord:
     if record.retired_at is None or record.retired_at < record.recorded_at:
         raise InvalidInput(
             f"version of {record.id!r} recorded at {record.recorded_at} and retired at {record.retired_at}: "
-            "only a version that was replaced, after it was recorded, can be put back"
+            "only a version that was retired after it was recorded can be restored",
+            code="not_retired",
         )
     draft = validate(Draft(**{name: getattr(record, name) for name in _DRAFTED}))
     return replace(record, tags=draft.tags, metadata=draft.metadata, essence=draft.essence, embedded=False)
 
 
 def _unknown(connection: apsw.Connection, records: Sequence[StoredRecord]) -> list[StoredRecord]:
-    """The versions not in the store yet; the same one twice is two, as when something was changed there and back at once."""
+    """The versions that are not in the store; equal versions count as often as they occur."""
     ids = sorted({record.id for record in records})
     retired = select(
         connection, "WHERE m.id IN (SELECT value FROM json_each(?)) AND m.retired_at IS NOT NULL", (listed(ids),)

@@ -1,11 +1,10 @@
 """Laws of judgements, the journal, settings and health."""
 
-import pytest
-
 from thinkback.errors import InvalidInput, NotFound
 from thinkback.model import StoredEntry, StoredJudgement
 from thinkback.stores.base import Store
 from thinkback.testing.contract.words import NOW, put, put_one
+from thinkback.testing.errors import raises
 
 
 def _entry(action: str, memory_id: str, batch: str) -> StoredEntry:
@@ -37,9 +36,9 @@ class NoteLaws:
 
     def test_judgements_that_mean_nothing_are_refused(self, store: Store) -> None:
         a = put_one(store, "a")
-        with pytest.raises(NotFound, match="nobody"):
+        with raises(NotFound, "unknown_memory"):
             store.judge([StoredJudgement("q", a.id, 1, NOW), StoredJudgement("q", "nobody", 1, NOW)])
-        with pytest.raises(InvalidInput, match="grade"):
+        with raises(InvalidInput, "out_of_range"):
             store.judge([StoredJudgement("q", a.id, -1, NOW)])
         assert store.judgements() == []
 

@@ -9,6 +9,7 @@ from thinkback.errors import InvalidInput, NotFound
 from thinkback.model import Filter, StoredEdge
 from thinkback.stores.base import Store
 from thinkback.testing.contract.words import NOW, ids, put, put_one
+from thinkback.testing.errors import raises
 
 
 def _ends(store: Store, id: str, filter: Filter | None = None, limit: int = 10) -> Sequence[tuple[str, str, float]]:
@@ -71,7 +72,7 @@ class LinkLaws:
     def test_links_that_cannot_be_are_refused(self, store: Store) -> None:
         a, b = put(store, "a", "b")
         good = StoredEdge(from_id=a.id, to_id=b.id)
-        with pytest.raises(NotFound, match="nobody"):
+        with raises(NotFound, "unknown_memory"):
             store.link([good, StoredEdge(from_id=a.id, to_id="nobody")], NOW)
         bad = (
             StoredEdge(from_id=a.id, to_id=a.id),

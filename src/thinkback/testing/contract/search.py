@@ -12,6 +12,7 @@ from thinkback.model import Draft, Filter, KeywordQuery
 from thinkback.search.query.keywords import parse_keywords
 from thinkback.stores.base import EmbeddingSpace, Store
 from thinkback.testing.contract.words import NOW, TOY, by_keyword, by_vector, found_everywhere, ids, put, put_one
+from thinkback.testing.errors import raises
 
 FILTERS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "tag": ({"tags": ("work", "home")}, {"tags": ("work", "home")}),
@@ -73,7 +74,7 @@ class SearchLaws:
         broken = KeywordQuery("expert", (), (), "cat AND (", fallback='"cat"')
         assert ids(store.search_keywords(broken, Filter(now=NOW), 5)) == [record.id]
         for query in (KeywordQuery("expert", (), (), "(", fallback='"'), KeywordQuery("expert", (), (), "nobody:cat")):
-            with pytest.raises(InvalidInput, match="expression"):
+            with raises(InvalidInput, "bad_expression"):
                 store.search_keywords(query, Filter(now=NOW), 5)
         assert store.search_keywords(parse_keywords(""), Filter(now=NOW), 5) == []
 
@@ -127,7 +128,7 @@ class SearchLaws:
         assert store.search_vectors(TOY.embed_query("x"), Filter(now=NOW), 5) == []
         put(store, "a cat")
         for vector in (np.ones(3, dtype=np.float32), np.full(64, np.nan, dtype=np.float32), np.zeros(64, np.float32)):
-            with pytest.raises(InvalidInput, match="vector"):
+            with raises(InvalidInput, "bad_vector"):
                 store.search_vectors(vector, Filter(now=NOW), 5)
 
     def test_recent_goes_by_date(self, store: Store) -> None:
