@@ -1,7 +1,7 @@
-"""What the engine asks of a store; nothing here knows which database answers.
+"""The interface of a store, independent of the database.
 
 Reads come in batches, filters travel as values, and every write method is one transaction. A store is bound to one space (tenant).
-`thinkback.testing.StoreContract` holds the laws; every engine passes it.
+`thinkback.testing.StoreContract` tests an implementation.
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -99,7 +99,7 @@ class Store(Protocol):
     def state(self) -> StoreState: ...
     def close(self) -> None: ...
     def transaction(self) -> AbstractContextManager[None]:
-        """Makes the writes inside one transaction: all or nothing."""
+        """Make the writes inside one transaction."""
         ...
 
     @property
@@ -128,7 +128,7 @@ class Store(Protocol):
         ...
 
     def touch(self, accesses: Mapping[str, int], now: int) -> None:
-        """Adds to access counts and sets the last access; ids that are gone are passed over."""
+        """Add to access counts and set the last access; unknown ids are ignored."""
         ...
 
     def forget(self, ids: Sequence[str]) -> Ids:
@@ -157,7 +157,7 @@ class Store(Protocol):
         ...
 
     def get(self, ids: Sequence[str], known_at: int | None = None) -> dict[str, StoredRecord]:
-        """Records by id, as they stand or as they stood; unknown ids are absent."""
+        """Records by id, present or as of `known_at`; unknown ids are absent."""
         ...
 
     def list(self, filter: Filter, limit: int | None, after: str | None = None) -> Records:
@@ -170,7 +170,7 @@ class Store(Protocol):
         ...
 
     def restore_versions(self, records: Sequence[StoredRecord]) -> int:
-        """Puts retired versions back (import); those already there are passed over; returns how many were new."""
+        """Restore retired versions (import), except those already there; returns how many were new."""
         ...
 
     def export_records(self) -> Iterator[StoredRecord]:
@@ -178,7 +178,7 @@ class Store(Protocol):
         ...
 
     def snapshot(self, vectors: bool = False) -> AbstractContextManager[Snapshot]:
-        """All there is, as of one moment, whoever writes meanwhile; `vectors` are those of present memories."""
+        """A consistent snapshot of everything; with `vectors`, also those of present memories."""
         ...
 
     # -- links and tags
@@ -252,9 +252,9 @@ class Store(Protocol):
         ...
 
     def put_vectors(self, vectors: Mapping[int, Vector], space: EmbeddingSpace) -> None:
-        """Adds live vectors by version number; a version's text never changes, so they cannot be put to the wrong text.
+        """Add live vectors by version number; the text of a version never changes.
 
-        Versions that were forgotten meanwhile are passed over.
+        Versions that no longer exist are ignored.
         """
         ...
 
@@ -267,25 +267,25 @@ class Store(Protocol):
         ...
 
     def put_reembedded(self, vectors: Mapping[int, Vector], space: EmbeddingSpace) -> None:
-        """Writes vectors of the new generation; EmbeddingSpaceMismatch when somebody began another one meanwhile."""
+        """Writes vectors of the new generation; EmbeddingSpaceMismatch if another re-embedding replaced it."""
         ...
 
     def finish_reembedding(self, space: EmbeddingSpace) -> None:
         """Makes the new generation live and drops the old one, in one transaction; refuses while memories lack a vector.
 
-        EmbeddingSpaceMismatch when somebody began another one meanwhile.
+        EmbeddingSpaceMismatch if another re-embedding replaced it.
         """
         ...
 
     # -- judgements, journal, settings
     def judge(self, judgements: Sequence[StoredJudgement]) -> None: ...
     def unjudge(self, query: str, memory_id: str) -> bool:
-        """Takes a judgement back; whether there was one."""
+        """Remove a judgement; returns whether there was one."""
         ...
 
     def judgements(self) -> Judgements: ...
     def log(self, entries: Sequence[StoredEntry]) -> None:
-        """Appends journal entries, whose `id` is assigned here; one that has an id already takes its old place again."""
+        """Appends journal entries, whose `id` is assigned here; an entry with an id replaces the one stored under it."""
         ...
 
     def journal(self, batch: str | None = None, limit: int | None = None) -> Journal:

@@ -12,11 +12,11 @@ __all__ = ["FixedClock", "StoreContract", "ToyEmbedder"]
 
 
 def __getattr__(name: str) -> Any:
-    # The contract needs pytest, the toys do not; its plain asserts are to explain themselves when they fail.
+    # Imported on demand, because it needs pytest; rewriting its asserts gives readable failures.
     if name == "StoreContract":
         import pytest
 
-        if "thinkback.testing.contract" not in sys.modules:  # pytest warns of what comes too late
+        if "thinkback.testing.contract" not in sys.modules:  # pytest warns if it was imported before
             pytest.register_assert_rewrite("thinkback.testing.contract")
         from thinkback.testing.contract import StoreContract
 

@@ -1,4 +1,4 @@
-"""Stand-ins that need no model and no wall clock."""
+"""An embedder without a model and a clock that tests control."""
 
 import hashlib
 import re
@@ -15,7 +15,7 @@ _PLACES = 5
 
 
 class FixedClock:
-    """A clock that stands still until it is told to move.
+    """A clock that moves only when `advance` is called.
 
     clock = FixedClock("2026-05-08")
     clock.advance(3 * DAY)
@@ -28,7 +28,7 @@ class FixedClock:
         return self.now
 
     def advance(self, us: int) -> int:
-        """Moves on by so many microseconds and returns the new time."""
+        """Advance by a number of microseconds and return the new time."""
         self.now += us
         return self.now
 
@@ -57,12 +57,12 @@ class ToyEmbedder:
         for stem in map(_stem, _WORD.findall(text.lower())):
             for place, sign in self._places_of(stem):
                 row[place] += sign
-        if not row.any():  # no words, or words that cancel: the text as a whole decides
+        if not row.any():  # no words, or words that cancel out: hash the whole text
             row[self._places_of("\0" + text)[0][0]] = 1.0
         return (row / np.linalg.norm(row)).astype(np.float32)
 
     def _places_of(self, stem: str) -> list[tuple[int, float]]:
-        """A few signed places per word, so that two words that meet in one do not pass for each other."""
+        """A few signed positions per word, so that a hash collision in one does not make two words equal."""
         if stem not in self._places:
             digest = hashlib.blake2b(stem.encode("utf-8", "surrogatepass"), digest_size=4 * _PLACES).digest()
             numbers = [int.from_bytes(digest[at : at + 4], "big") for at in range(0, len(digest), 4)]

@@ -1,6 +1,6 @@
-"""Present memories as columns in memory: row numbers for the caches, and filters as masks over those rows.
+"""Columns of the present memories in memory, with filters as masks over their rows.
 
-A catalogue is a value. A newer one may share the older one's buffers, for it only ever writes behind the older one's last row.
+A catalogue is immutable. A newer one may share its buffers, because it writes only after the older one's last row.
 """
 
 from collections.abc import Sequence
@@ -30,14 +30,14 @@ _COLUMNS = (
 _CODED = tuple((name, np.uint8) for name in _NUMBERED)
 _SELECT = (
     "SELECT m.seq, m.id, m.date, m.valid_to, m.expires_at, m.archived_at IS NOT NULL, m.trust, m.kind, m.tier, m.priority "
-    # The sign keeps SQLite from walking all rows in order when only the few changed ones are wanted.
+    # The unary plus keeps SQLite from scanning in seq order instead of using the index on `changed`.
     "FROM memories m WHERE m.retired_at IS NULL AND m.changed > ? ORDER BY +m.seq"
 )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Catalogue:
-    """Rows 0 to `size` in order of `seqs`; those of memories that are gone since, `dead` in number, are not `alive`."""
+    """Rows 0 to `size` in order of `seqs`; the `dead` rows of removed memories are not `alive`."""
 
     changes: int
     size: int
@@ -53,12 +53,12 @@ class Catalogue:
         return cls(-1, 0, [], np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.bool_), 0, columns)
 
     def rows(self, seqs: Sequence[int] | NDArray[np.int64]) -> Rows:
-        """The rows of these versions, as far as they are here."""
+        """The rows of those versions that are in the catalogue."""
         places, here = self.find(seqs)
         return places[here]
 
     def find(self, seqs: Sequence[int] | NDArray[np.int64]) -> tuple[Rows, Mask]:
-        """For each version a row, and whether it is really there."""
+        """For each version its row, and whether it is in the catalogue."""
         wanted, known = np.asarray(seqs, dtype=np.int64), self.seqs[: self.size]
         places = np.searchsorted(known, wanted)
         here = places < self.size
@@ -66,7 +66,7 @@ class Catalogue:
         return places, here
 
     def mask(self, filter: Filter, connection: apsw.Connection) -> Mask:
-        """Which rows pass; what is not kept in columns is asked of the file."""
+        """Which rows pass a filter; conditions on fields without a column are evaluated by SQLite."""
         passing = self.alive & self._standing(filter)
         for tag in filter.tags:
             passing &= self._only(integers(connection, "SELECT seq FROM memory_tags WHERE tag = ?", (tag,)))
@@ -109,20 +109,20 @@ class Catalogue:
 
 
 def versions(connection: apsw.Connection, filter: Filter) -> NDArray[np.int64]:
-    """The row numbers of versions that pass, asked of the file."""
+    """The row numbers of versions that pass, evaluated by SQLite."""
     passing = clause(filter)
     return integers(connection, f"SELECT m.seq FROM memories m WHERE {passing.sql}", passing.bindings)
 
 
 def integers(connection: apsw.Connection, sql: str, bindings: Sequence[Any] = ()) -> NDArray[np.int64]:
-    """The one column of a query; as one string it passes from SQLite several times faster than row by row."""
+    """The single column of a query, fetched as one string, which is several times faster than row by row."""
     text = connection.execute(f"WITH q(n) AS ({sql}) SELECT group_concat(n) FROM q", bindings).get
     return np.zeros(0, dtype=np.int64) if text is None else np.fromstring(text, dtype=np.int64, sep=",")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Delta:
-    """What a newer catalogue has that the older one had not: rows appended, rows changed in place, rows that died."""
+    """The difference to an older catalogue: rows appended, changed in place, and removed."""
 
     appended: Rows
     changed: Rows
@@ -132,7 +132,7 @@ class Delta:
 def read(connection: apsw.Connection, old: Catalogue, changes: int) -> tuple[Catalogue, Delta]:
     """The catalogue at this change count, made from an older one."""
     found: list[Any] = connection.execute(_SELECT, (old.changes,)).fetchall()
-    # Row numbers only grow, so whatever is new lies behind everything that is known.
+    # Row numbers only grow, so new rows come after all known ones.
     last = int(old.seqs[old.size - 1]) if old.size else 0
     known, new = [row for row in found if row[0] <= last], [row for row in found if row[0] > last]
     died = old.rows(_gone(connection, old.changes))
@@ -158,7 +158,7 @@ def _with_appended(old: Catalogue, rows: Sequence[tuple[Any, ...]]) -> Catalogue
     size = old.size + len(rows)
     values = _values(rows)
     columns = {name: extended(column, old.size, values[name]) for name, column in old.columns.items()}
-    # A catalogue that was begun and never used, as when a search is interrupted, may have left its ids behind.
+    # An interrupted refresh may have left ids behind.
     old.ids[old.size :] = [row[1] for row in rows]
     numbers = extended(old.seqs, old.size, np.array([row[0] for row in rows], dtype=np.int64))
     alive = np.concatenate([old.alive, np.ones(len(rows), dtype=np.bool_)])
@@ -186,7 +186,7 @@ def _values(rows: Sequence[tuple[Any, ...]]) -> dict[str, NDArray[Any]]:
 
 
 def extended(buffer: NDArray[Any], size: int, tail: NDArray[Any]) -> NDArray[Any]:
-    """The buffer with a tail behind its first `size` entries, in place while there is room."""
+    """Append a tail after the first `size` entries, in place if the buffer has room."""
     needed = size + len(tail)
     if needed > len(buffer):
         roomier = np.zeros((max(needed, len(buffer) * 3 // 2), *buffer.shape[1:]), dtype=buffer.dtype)

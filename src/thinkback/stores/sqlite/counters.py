@@ -1,4 +1,4 @@
-"""The change counter, by which every process learns what the others wrote."""
+"""The change counters, by which a process notices the writes of others."""
 
 import apsw
 
@@ -13,13 +13,13 @@ def state(connection: apsw.Connection) -> StoreState:
 
 
 def contents(connection: apsw.Connection) -> tuple[int, ...]:
-    """Stays the same while nothing is said, forgotten or repaired, whatever becomes of standing, links and access counts."""
+    """Changes when versions are added, removed or repaired; not with standing fields, links or access counts."""
     sql = "SELECT last_seq, removed_before, coalesce((SELECT max(changed) FROM removed), 0) FROM counters"
     return next(connection.execute(sql))
 
 
 def bump(connection: apsw.Connection) -> int:
-    """Counts one change; rows written with it carry the number in `changed`."""
+    """Increment the change counter; rows of this change store its value in `changed`."""
     return int(connection.execute("UPDATE counters SET changes = changes + 1 RETURNING changes").get)
 
 
@@ -28,18 +28,18 @@ def bump_touches(connection: apsw.Connection) -> None:
 
 
 def last_seq(connection: apsw.Connection) -> int:
-    """The highest row number given so far; there are at most so many rows."""
+    """The highest row number assigned so far."""
     return int(connection.execute("SELECT last_seq FROM counters").get)
 
 
 def take_seqs(connection: apsw.Connection, count: int) -> range:
-    """So many new row numbers, never given before and never again."""
+    """Assign new row numbers, which are never reused."""
     last = int(connection.execute("UPDATE counters SET last_seq = last_seq + ? RETURNING last_seq", (count,)).get)
     return range(last - count + 1, last + 1)
 
 
 def note_removed(connection: apsw.Connection, seqs: list[int], change: int) -> None:
-    """Remembers which rows are gone, numbers only, so that caches can follow; very old notes are dropped."""
+    """Record the numbers of removed rows for the caches; the oldest are dropped."""
     connection.executemany(
         "INSERT OR REPLACE INTO removed (seq, changed) VALUES (?, ?)", ((seq, change) for seq in seqs)
     )

@@ -1,4 +1,4 @@
-"""A Filter as a WHERE clause; `Filter.rejects` is the law, this is its translation."""
+"""A Filter as a WHERE clause, equivalent to `Filter.rejects`."""
 
 import json
 from collections.abc import Sequence
@@ -10,9 +10,7 @@ import apsw
 from thinkback.model import Filter
 from thinkback.stores.sqlite.rows import listed
 
-_EXACT_INTEGERS = (
-    1 << 53
-)  # up to here an integer and the real number of the same value are the same in SQLite and Python
+_EXACT_INTEGERS = 1 << 53  # a double represents integers up to here exactly
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +28,7 @@ def clause(filter: Filter, row: str = "m") -> Clause:
 
 
 def install(connection: apsw.Connection) -> None:
-    """Teaches a connection the functions that clauses call."""
+    """Register the SQL functions that clauses call."""
     connection.create_scalar_function("same_json", _same_json, 3, deterministic=True)
 
 

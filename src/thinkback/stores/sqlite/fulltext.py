@@ -1,4 +1,4 @@
-"""The full-text rows of memories: what is put in, taken out and moved to history."""
+"""The full-text tables: insert, retire and delete rows."""
 
 from collections.abc import Iterable, Sequence
 
@@ -24,12 +24,12 @@ def columns(text: str, essence: str | None, tags: Iterable[str]) -> tuple[str, s
 
 
 def home(kind: str) -> str:
-    """Where a present version is indexed."""
+    """The table that indexes a present version of this kind."""
     return THEMES if kind == REFLECTION else PRESENT
 
 
 def homes(filter: Filter) -> list[str]:
-    """Where present versions that pass a filter may be indexed."""
+    """The tables that may index present versions that pass a filter."""
     asked = {home(kind) for kind in filter.kinds} or {PRESENT, THEMES}
     return [
         table
@@ -39,7 +39,7 @@ def homes(filter: Filter) -> list[str]:
 
 
 def put(connection: apsw.Connection, rows: Iterable[tuple[int, StoredRecord]], table: str | None = None) -> None:
-    """Indexes versions by their row number, each where it belongs unless a table is named."""
+    """Index versions by row number, in the table of their kind unless one is named."""
     sql = "INSERT INTO {} (rowid, {}) VALUES (?, ?, ?, ?)"
     places: dict[str, list[tuple[int, str, str, str]]] = {}
     for seq, record in rows:
@@ -49,7 +49,7 @@ def put(connection: apsw.Connection, rows: Iterable[tuple[int, StoredRecord]], t
 
 
 def retire(connection: apsw.Connection, seq: int) -> None:
-    """Moves a version's row from the present to history."""
+    """Move a version's row to the history table."""
     row = f"rowid, {', '.join(COLUMNS)}"
     for table in (PRESENT, THEMES):
         connection.execute(f"INSERT INTO {HISTORY} ({row}) SELECT {row} FROM {table} WHERE rowid = ?", (seq,))
@@ -57,7 +57,7 @@ def retire(connection: apsw.Connection, seq: int) -> None:
 
 
 def drop(connection: apsw.Connection, seqs: Sequence[int]) -> None:
-    """Takes versions out of every index, to the last letter."""
+    """Remove versions from every index, including terms that remain in its page index."""
     for table in TABLES:
         connection.executemany(f"DELETE FROM {table} WHERE rowid = ?", ((seq,) for seq in seqs))
         if any(_is_unsaid(connection, table, beginning) for beginning in _beginnings(connection, table)):
@@ -65,13 +65,13 @@ def drop(connection: apsw.Connection, seqs: Sequence[int]) -> None:
 
 
 def _beginnings(connection: apsw.Connection, table: str) -> list[str]:
-    """The words, or their first letters, by which the index finds its pages; secure-delete leaves them as they were."""
+    """The term prefixes in the page index, which secure-delete does not remove."""
     sql = f"SELECT DISTINCT term FROM {table}_idx WHERE length(term) > 1"
     return [term[1:].decode(errors="ignore") for (term,) in connection.execute(sql)]
 
 
 def _is_unsaid(connection: apsw.Connection, table: str, beginning: str) -> bool:
-    """Whether no word in the index begins like this any more."""
+    """Whether no term in the index has this prefix any more."""
     connection.execute(f"CREATE VIRTUAL TABLE IF NOT EXISTS temp.{table}_words USING fts5vocab(main, {table}, row)")
     next_word = connection.execute(f"SELECT term FROM temp.{table}_words WHERE term >= ? LIMIT 1", (beginning,)).get
     return next_word is None or not next_word.startswith(beginning)

@@ -135,7 +135,7 @@ def _orphans(connection: apsw.Connection) -> Iterator[Problem]:
     for table, condition in _ORPHANS.items():
         count = int(connection.execute(f"SELECT count(*) FROM {table} WHERE {condition}").get)
         if count:
-            yield Problem(table, f"{count} rows of {table} name memories that are not there")
+            yield Problem(table, f"{count} rows of {table} refer to memories that do not exist")
 
 
 def _counters(connection: apsw.Connection) -> Iterator[Problem]:
@@ -146,7 +146,7 @@ def _counters(connection: apsw.Connection) -> Iterator[Problem]:
 
 
 def repair(connection: apsw.Connection, problems: Sequence[Problem]) -> None:
-    """Rebuilds what can be derived, inside the caller's transaction."""
+    """Rebuild derived data, inside the caller's transaction."""
     remedies: dict[str, Callable[[apsw.Connection], None]] = {
         "full text": _rebuild_full_text,
         "tags": _rebuild_tags,
@@ -158,7 +158,7 @@ def repair(connection: apsw.Connection, problems: Sequence[Problem]) -> None:
             connection.execute(f"DELETE FROM {area} WHERE {_ORPHANS[area]}")
         if area in remedies:
             remedies[area](connection)
-    # Every mirror, in this process and others, was made from what was wrong: none may be brought up to date by deltas.
+    # Caches of every process were built from the damaged state, so they must be rebuilt instead of updated.
     change = counters.bump(connection)
     connection.execute("UPDATE counters SET removed_before = ?", (change,))
 
@@ -180,7 +180,7 @@ def _rebuild_tags(connection: apsw.Connection) -> None:
 
 
 def _drop_bad_vectors(connection: apsw.Connection) -> None:
-    """A vector that cannot be used is dropped; its memory waits to be embedded again."""
+    """Delete unusable vectors and mark their memories as not embedded."""
     for state in ("live", "building"):
         made = generation(connection, state)
         if made is not None:

@@ -1,11 +1,11 @@
-"""BM25 from postings in memory: the numbers of FTS5, without scoring every match one by one.
+"""BM25 from postings in memory, vectorised; the scores equal those of FTS5.
 
     score(d) = Σ over terms of idf · f · (k1 + 1) / (f + k1 · (1 − b + b · D / avgdl))
     idf = ln((N − n + ½) / (n + ½)), at least 1e-6
 
 with k1 = 1.2, b = 0.75, f the term's occurrences in the row weighted by column, D the row's tokens, N rows of which n hold
 the term. The order of operations is FTS5's own, so a score is the same to the last bit. The postings are read from the FTS5
-index itself; rows that come later are tokenised here and kept in small segments, merged like the digits of a binary counter.
+index; rows added later are tokenised here and kept in small segments that are merged when they are of similar size.
 """
 
 import math
@@ -26,14 +26,14 @@ from thinkback.stores.sqlite.schema import TOKENIZER
 
 _K1, _B = 1.2, 0.75
 _LEAST_IDF = 1e-6
-_MAX_TOKEN = 32768  # bytes of a token that FTS5 keeps
-_REBUILD_SHARE = 4  # built anew from the index when the later segments hold more than one row in so many
+_MAX_TOKEN = 32768  # bytes; FTS5 truncates longer tokens
+_REBUILD_SHARE = 4  # rebuilt from the index when the later segments hold more than a quarter of the first one's rows
 _REBUILD_ROWS = 2000
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Segment:
-    """Postings of some rows: `places[term]` is where its rows and weighted frequencies begin and end."""
+    """Postings of some rows; `places[term]` is the range of its entries in `rows` and `frequencies`."""
 
     documents: int
     places: dict[bytes, tuple[int, int]]
@@ -43,7 +43,7 @@ class Segment:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Impact:
-    """The inverted index beside one catalogue."""
+    """The inverted index of one catalogue."""
 
     segments: tuple[Segment, ...]
     lengths: NDArray[np.int64]
@@ -80,7 +80,7 @@ def _postings(segment: Segment, term: bytes, catalogue: Catalogue) -> tuple[NDAr
 
 
 def best(scores: Floats, passing: Mask, limit: int) -> Rows:
-    """The rows with the highest scores above 0 and everything that ties with the last of them, unordered."""
+    """The rows with the highest positive scores, including ties with the last one; unordered."""
     rows = np.flatnonzero(scores)
     rows = rows[passing[rows]]
     if len(rows) > limit:
@@ -90,7 +90,7 @@ def best(scores: Floats, passing: Mask, limit: int) -> Rows:
 
 
 def tokens(connection: apsw.Connection, text: str) -> list[bytes]:
-    """The terms that FTS5 makes of a text."""
+    """The terms into which FTS5 splits a text."""
     tokenizer = connection.fts5_tokenizer(TOKENIZER[0], list(TOKENIZER[1:]))
     return _tokens(tokenizer, text)
 
@@ -103,7 +103,7 @@ def _tokens(tokenizer: apsw.FTS5Tokenizer, text: str) -> list[bytes]:
 
 
 def build(connection: apsw.Connection, catalogue: Catalogue) -> Impact:
-    """Reads the whole index: one row per term, its occurrences as one string, which is the fastest way out of SQLite."""
+    """Read the whole index, one row per term with its occurrences as one string; fetching them row by row is slower."""
     connection.execute(
         f"CREATE VIRTUAL TABLE IF NOT EXISTS temp.occurrences USING fts5vocab(main, {PRESENT}, instance)"
     )
@@ -129,7 +129,7 @@ def _segment(terms: Sequence[bytes], owners: Rows, rows: Rows, weights: Floats, 
     first = np.ones(len(rows), dtype=np.bool_)
     first[1:] = (owners[1:] != owners[:-1]) | (rows[1:] != rows[:-1])
     starts = np.flatnonzero(first)
-    # FTS5 adds up a row's weights one by one; so does add.at, while reduceat would add in pairs.
+    # FTS5 sums a row's weights sequentially, as add.at does; reduceat uses pairwise summation.
     frequencies = np.zeros(len(starts))
     np.add.at(frequencies, np.cumsum(first) - 1, weights)
     bounds = np.searchsorted(owners[starts], np.arange(len(terms) + 1)).tolist()
@@ -138,7 +138,7 @@ def _segment(terms: Sequence[bytes], owners: Rows, rows: Rows, weights: Floats, 
 
 
 def follow(old: Impact, connection: apsw.Connection, catalogue: Catalogue, delta: Delta) -> Impact | None:
-    """The index beside a newer catalogue, or None when building it anew is cheaper."""
+    """The index of a newer catalogue, or None if a rebuild is cheaper."""
     later = sum(segment.documents for segment in old.segments[1:]) + len(delta.appended)
     if later > max(_REBUILD_ROWS, old.segments[0].documents // _REBUILD_SHARE):
         return None
@@ -167,7 +167,7 @@ def _tokenised(connection: apsw.Connection, catalogue: Catalogue, appended: Rows
 
 
 def _merged(segments: tuple[Segment, ...]) -> tuple[Segment, ...]:
-    """Joins the last two segments while they are of a size; the first, built from the index, stays as it is."""
+    """Merge the last two segments while they are of similar size; the first, built from the index, is never merged."""
     while len(segments) > 2 and segments[-2].documents <= 2 * segments[-1].documents:
         segments = (*segments[:-2], _joined(segments[-2:]))
     return segments
@@ -189,7 +189,7 @@ def _joined(segments: Iterable[Segment]) -> Segment:
 
 
 def _measured(segments: tuple[Segment, ...], lengths: NDArray[np.int64], catalogue: Catalogue) -> Impact:
-    """With the lengths of the living rows, which every score depends on; reflections are not among them."""
+    """Compute the norms from the lengths of the living rows; reflections are not counted."""
     alive = int(np.count_nonzero(catalogue.alive & ~catalogue.among("kind", (REFLECTION,))))
     here = lengths[: catalogue.size]
     average = float(here[catalogue.alive].sum()) / alive if alive else 1.0

@@ -1,4 +1,4 @@
-"""Links between memories: stored ones, and the order of a thread, which is derived."""
+"""Links between memories: stored edges, and thread order, which is derived."""
 
 import json
 import math

@@ -54,7 +54,7 @@ def recent(connection: apsw.Connection, filter: Filter, limit: int) -> list[Scor
 
 
 def dated(connection: apsw.Connection, moment: int, filter: Filter, limit: int) -> list[Scored]:
-    """The nearest by date to a moment; ties by id. Each side is walked along the index, and only as far as needed."""
+    """The nearest by date to a moment; ties by id. Each side is an index scan with a limit."""
     passing: Clause = clause(filter)
     sides = (("<=", "m.date DESC, m.id"), (">", "m.date, m.id"))
     sql = " UNION ALL ".join(

@@ -1,9 +1,8 @@
-"""The tables, and how an older file becomes a newer one.
+"""The tables and their migrations.
 
 A memory has one row per version in `memories`; the present version is the one that is not retired. `fts` indexes present versions,
-`fts_themes` those of them that are reflections, and `fts_history` the retired ones, so that neither what was derived nor what is
-past weighs on the statistics of what was said. `seq` is never used twice, so that
-a cache can trust it.
+`fts_themes` those of them that are reflections, and `fts_history` the retired ones, so that neither reflections nor retired
+versions change the BM25 statistics of present memories. A `seq` is never reused, so caches can rely on it.
 """
 
 from collections.abc import Callable
@@ -129,7 +128,7 @@ def full_text(table: str) -> str:
 
 
 def create_full_text(connection: apsw.Connection, table: str) -> None:
-    """A full-text table whose forgotten words leave no trace in the index, at some cost per deletion."""
+    """Create a full-text table with secure-delete, which removes deleted terms from the index at some cost."""
     connection.execute(full_text(table))
     connection.execute(f"INSERT INTO {table} ({table}, rank) VALUES ('secure-delete', 1)")
 
@@ -141,7 +140,7 @@ def _first_schema(connection: apsw.Connection) -> None:
 
 
 def _whose_expiry(connection: apsw.Connection) -> None:
-    """Keeps whether an expiry is the tier's; in an older file that is told by the moment it was counted from."""
+    """Add `slides`: whether an expiry is the tier's, inferred from the time it was counted from."""
     connection.execute("ALTER TABLE memories ADD COLUMN slides INTEGER NOT NULL DEFAULT 0")
     for tier, hours in (("working", 72), ("episodic", 30 * 24)):
         starts = "expires_at - ? IN (last_access, recorded_at, created_at)"
@@ -150,7 +149,7 @@ def _whose_expiry(connection: apsw.Connection) -> None:
 
 
 def _what_confidence_rests_on(connection: apsw.Connection) -> None:
-    """Keeps what confidence is counted from; in an older file that is what it has come to, when it was last changed."""
+    """Add `claim` and `claimed_at`, initialised with the present confidence and the time of its last change."""
     connection.execute("ALTER TABLE memories ADD COLUMN claim REAL")
     connection.execute("ALTER TABLE memories ADD COLUMN claimed_at INTEGER")
     tidied = "(SELECT CAST(value AS INTEGER) FROM settings WHERE key = 'tidy.decayed_until')"
@@ -165,14 +164,14 @@ VERSION = len(MIGRATIONS)
 
 
 def version(connection: apsw.Connection) -> int:
-    """How many migrations a file has had; 0 for an empty one."""
+    """The schema version of a file; 0 if it is empty."""
     return int(connection.execute("PRAGMA user_version").get)
 
 
 def migrate(connection: apsw.Connection) -> None:
-    """Brings a file up to date, one transaction a step; two processes may try at once."""
+    """Apply the missing migrations, each in a transaction; safe if two processes do so at once."""
     while version(connection) < VERSION:
-        # Not merely IMMEDIATE: while the first schema is made there is no WAL yet, and readers must wait.
+        # EXCLUSIVE, because before the first schema there is no WAL and readers must wait.
         connection.execute("BEGIN EXCLUSIVE")
         try:
             step = version(connection)

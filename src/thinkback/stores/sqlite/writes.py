@@ -21,7 +21,7 @@ def add(
     space: EmbeddingSpace | None,
     new_ids: Callable[[int], Sequence[str]],
 ) -> list[StoredRecord]:
-    """Writes validated drafts; `new_ids(n)` names those that have no name yet."""
+    """Write validated drafts; `new_ids(n)` gives ids to those without one."""
     records = _records(connection, drafts, now, new_ids)
     seqs = counters.take_seqs(connection, len(records))
     _put_vectors(connection, list(zip(seqs, drafts, strict=True)), space)
@@ -93,7 +93,7 @@ def _refuse_taken(connection: apsw.Connection, ids: Sequence[str]) -> None:
 
 
 def _positions(connection: apsw.Connection, drafts: Sequence[Draft]) -> list[int | None]:
-    """Each draft's place in its thread: the one it asks for, else after all that are there."""
+    """Each draft's position in its thread: the given one, else after the last."""
     last = _last_positions(connection, sorted({draft.thread for draft in drafts if draft.thread is not None}))
     positions: list[int | None] = []
     for draft in drafts:
@@ -126,7 +126,7 @@ def _put_vectors(
 
 
 def insert(connection: apsw.Connection, seqs: Sequence[int], records: Sequence[StoredRecord], change: int) -> None:
-    """Writes rows and tags; full text and vectors are the caller's."""
+    """Write rows and tags; the caller writes full text and vectors."""
     numbered = list(zip(seqs, records, strict=True))
     connection.executemany(rows.INSERT, ((*rows.to_row(record), seq, change) for seq, record in numbered))
     tagged = ((tag, seq) for seq, record in numbered for tag in record.tags)
@@ -140,7 +140,7 @@ def update(
     now: int,
     given: tuple[Vector, EmbeddingSpace | None] | None,
 ) -> StoredRecord:
-    """Retires the present version and writes a new one; a vector made for the old text does not follow a new one."""
+    """Retire the present version and write a new one; the vector is kept only if the text is unchanged."""
     checked = validate_changes(changes, VERSIONED)
     old_seq, old = present(connection, id)
     new = _changed(connection, old, checked, now)
@@ -186,7 +186,7 @@ def present(connection: apsw.Connection, id: str) -> tuple[int, StoredRecord]:
 
 
 def amend(connection: apsw.Connection, changes: Mapping[str, Mapping[str, Any]]) -> None:
-    """Changes standing in place."""
+    """Change standing fields in place."""
     checked = {id: validate_changes(values, STANDING) for id, values in changes.items()}
     require(connection, list(checked))
     change = counters.bump(connection)
@@ -211,7 +211,7 @@ def require(connection: apsw.Connection, ids: Sequence[str]) -> None:
 
 
 def touch(connection: apsw.Connection, accesses: Mapping[str, int], now: int) -> None:
-    """Counts accesses; only the counter of touches moves, for nothing that is searched changed."""
+    """Add to access counts; this increments `touches`, not `changes`."""
     sql = (
         "UPDATE memories SET access_count = access_count + ?, last_access = max(coalesce(last_access, ?), ?) "
         "WHERE id = ? AND retired_at IS NULL"

@@ -1,4 +1,4 @@
-"""The laws of a store, as a pytest class; an engine passes when its tests do.
+"""The contract of a store as a pytest class; a store is correct if it passes.
 
 class TestMyStore(StoreContract):
     @pytest.fixture
@@ -17,7 +17,7 @@ from thinkback.testing.contract.versions import VersionLaws
 
 
 class StoreContract(MemoryLaws, VersionLaws, LinkLaws, SearchLaws, TimeLaws, VectorLaws, NoteLaws):
-    """Every law; the subclass gives a fixture `store` with an empty store."""
+    """All tests of the contract; the subclass provides a fixture `store` with an empty store."""
 
 
 __all__ = ["StoreContract"]

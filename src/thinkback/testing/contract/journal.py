@@ -12,7 +12,7 @@ def _entry(action: str, memory_id: str, batch: str) -> StoredEntry:
 
 
 class NoteLaws:
-    """What is kept beside the memories."""
+    """Judgements, the journal, settings and health."""
 
     def test_the_last_judgement_counts(self, store: Store) -> None:
         a, b = put(store, "a", "b")

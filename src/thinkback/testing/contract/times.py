@@ -20,7 +20,7 @@ from thinkback.testing.contract.words import (
 
 
 class TimeLaws:
-    """`as_of` and `known_at` hold on every way of looking."""
+    """`as_of` and `known_at` apply to every search."""
 
     @pytest.mark.parametrize(
         ("as_of", "true_then"),

@@ -17,7 +17,7 @@ OTHER_SPACE = EmbeddingSpace(OTHER.fingerprint, OTHER.dimensions)
 
 
 class VectorLaws:
-    """One space is live; another is built beside it and takes its place at once."""
+    """One space is live; re-embedding builds another and replaces it atomically."""
 
     def test_the_first_vectors_name_the_space(self, store: Store) -> None:
         assert store.embedding_space() is None

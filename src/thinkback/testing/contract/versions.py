@@ -14,7 +14,7 @@ from thinkback.testing.errors import raises
 
 
 class VersionLaws:
-    """An update leaves the older version behind; forgetting leaves nothing."""
+    """An update keeps the older version; forget removes all of them."""
 
     def test_update_keeps_the_older_version(self, store: Store) -> None:
         old = put_one(store, "Caroline has a cat", tags=("pets",), metadata={"n": 1})

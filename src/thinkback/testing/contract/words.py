@@ -1,4 +1,4 @@
-"""The few words the laws are written in."""
+"""Helpers of the contract's tests."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -42,7 +42,7 @@ def ids(found: Sequence[Any]) -> list[str]:
 
 
 def found_everywhere(store: Store, text: str, filter: Filter) -> dict[str, set[str]]:
-    """What each way of looking finds; `text` must share a word with everything that could be found."""
+    """The ids that each search finds; `text` must share a word with every memory."""
     return {
         "keywords": set(ids(by_keyword(store, text, filter, 1000))),
         "vectors": set(ids(by_vector(store, text, filter, 1000))),
