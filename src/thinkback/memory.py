@@ -230,7 +230,7 @@ class Memory:
         given = {name: value for name, value in given.items() if value is not None}
         found = search(text, self._filter(moment, where), chosen, self._engine(now), given)
         if counted and self.count_accesses:
-            self._recalls.count(hit.stored for hit in found)
+            self._recalls.count([hit.stored for hit in found.hits])
         for watch in self._watchers:
             watch(found)
         return found

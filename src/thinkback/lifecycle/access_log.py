@@ -68,11 +68,10 @@ class AccessLog:
                 return
             batch = self._batches[-1]
             for record in records:
-                end, due = extended_expiry(record, now), record.expires_at
-                if end is None or due is None:
-                    batch.add(record.id, Access(1, now), now, None)
-                else:
-                    batch.add(record.id, Access(1, now), now, due)
+                end = extended_expiry(record, now) if record.slides else None
+                due = None if end is None else record.expires_at
+                batch.add(record.id, Access(1, now), now, due)
+                if end is not None and due is not None:
                     gained = max(gained, end - due)
             waited = 0 if batch.since is None else now - batch.since
             urgent = batch.total >= MAX_PENDING or max(waited, gained) >= MAX_AGE

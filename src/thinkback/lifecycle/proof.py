@@ -173,8 +173,8 @@ def texts_of(record: StoredRecord) -> Iterator[str]:
     for text in (record.text, record.essence or "", " ".join(record.tags)):
         if text:
             yield text
-            if segment(text) != text:
-                yield segment(text)
+            if (segmented := segment(text)) != text:
+                yield segmented
     if record.metadata:
         yield canonical_json(record.metadata)
 

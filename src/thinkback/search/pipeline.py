@@ -11,7 +11,7 @@ from dataclasses import replace
 from functools import partial
 
 from thinkback.errors import Notice, ThinkbackError
-from thinkback.model import Filter, Hit, Placing, Run, Scored, StoredRecord, Timing
+from thinkback.model import REFLECTION, Filter, Hit, Placing, Run, Scored, StoredRecord, Timing
 from thinkback.models.embedders.base import unit
 from thinkback.reflections import members
 from thinkback.search.cross_encode import cross_encode
@@ -213,7 +213,7 @@ def _hits(kept: Sequence[Ranked], ordered: Ordered, runs: Sequence[Run]) -> tupl
             stored=candidate.record,
             placings=tuple(placings[candidate.record.id]),
             contributions=ordered.ledger.contributions(candidate.row),
-            members=members(candidate.record),
+            members=members(candidate.record) if candidate.record.kind == REFLECTION else (),
         )
         for place, candidate in enumerate(kept, 1)
     )

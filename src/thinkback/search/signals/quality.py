@@ -25,7 +25,8 @@ class Quality(Signal):
     name: ClassVar[str] = "quality"
 
     def values(self, scene: Scene) -> Floats | Skip:
-        qualities = of_records([quality(record, scene.query.now) for record in scene.records])
+        now = scene.query.now
+        qualities = of_records([quality(record, now) for record in scene.records])
         best = qualities.max(initial=0.0)
         return qualities / best if best > 0 else qualities
 
