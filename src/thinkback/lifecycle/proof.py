@@ -4,6 +4,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 
 import numpy as np
 
@@ -173,7 +174,7 @@ def texts_of(record: StoredRecord) -> Iterator[str]:
     for text in (record.text, record.essence or "", " ".join(record.tags)):
         if text:
             yield text
-            if (segmented := segment(text)) != text:
+            if not text.isascii() and (segmented := segment(text)) != text:
                 yield segmented
     if record.metadata:
         yield canonical_json(record.metadata)
@@ -205,11 +206,13 @@ def _not_shared(store: Store, found: set[bytes]) -> set[bytes]:
 
 def _left_in(store: Store) -> Iterator[bytes]:
     ids: list[str] = []
-    for record in store.export_records():
-        ids.append(record.id)
-        names = (record.id, record.thread or "", record.source or "", record.kind, record.tier)
-        texts = "\0".join((*texts_of(record), *names))
-        yield f"{texts}\0{texts.lower()}".encode()
+    exported = store.export_records()
+    while page := list(islice(exported, _PAGE)):
+        ids += [record.id for record in page]
+        for record in page:
+            names = (record.id, record.thread or "", record.source or "", record.kind, record.tier)
+            texts = "\0".join((*texts_of(record), *names))
+            yield f"{texts}\0{texts.lower()}".encode()
     yield "\0".join(text for j in store.judgements() for text in (j.query, j.query.lower())).encode()
     yield "\0".join(_names_of_upkeep(store)).encode()
     for start in range(0, len(ids), _PAGE):

@@ -79,7 +79,9 @@ class Statement:
 
 def _words(text: str) -> list[str]:
     """Words without the punctuation around them; a symbol or an emoji alone is a word, a punctuation mark is not."""
-    spaced = segment(unicodedata.normalize("NFC", text)).replace("−", "-").replace("’", "'")
+    spaced = text
+    if not text.isascii():
+        spaced = segment(unicodedata.normalize("NFC", text)).replace("−", "-").replace("’", "'")
     return [word for part in spaced.split() if (word := _bare(part))]
 
 
