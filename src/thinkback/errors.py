@@ -12,7 +12,9 @@ ThinkbackError
 │   ├── StoreDamaged               the file is a store, and broken; it is left alone
 │   ├── StoreTooNew                written by a newer Thinkback
 │   ├── StoreReadOnly              the file or folder cannot be written
-│   └── StoreBusy                  another process held the lock for too long
+│   ├── StoreBusy                  another process held the lock for too long
+│   ├── StoreConflict              another transaction was in the way; trying again is safe
+│   └── StoreUnreachable           the server is gone, or the connection to it
 ├── ModelError
 │   ├── ModelUnavailable           weights are not here and could not be fetched
 │   ├── ModelDamaged               weights do not match their checksum
@@ -169,6 +171,17 @@ class StoreReadOnly(StoreError):
 
 class StoreBusy(StoreError):
     """Another process held the lock for too long."""
+
+
+class StoreConflict(StoreError):
+    """A deadlock or a failed serialization: nothing was written, and trying again is safe."""
+
+
+class StoreUnreachable(StoreError):
+    """The server of the store cannot be reached, or the connection was lost.
+
+    The code `commit_unknown` says that a write may have been kept; with any other nothing was written.
+    """
 
 
 class ModelError(ThinkbackError):

@@ -98,7 +98,7 @@ class Memory:
         self.chat = chat
         self._pool: Executor = Threads(max_workers=4, thread_name_prefix="thinkback")
         self._recalls = AccessLog(store, clock)
-        self._vocabulary: tuple[Mapping[str, int], Vocabulary] | None = None
+        self._vocabulary: tuple[str, Vocabulary] | None = None
 
     def __enter__(self) -> Self:
         return self
@@ -242,7 +242,7 @@ class Memory:
         chosen = self.recipe if recipe is None else resolve(recipe)
         filter = self._filter(self.clock() if now is None else to_us(now), where)
         engine = self._engine(now)
-        query = parse(text, filter, chosen.parsing, engine.vocabulary(), engine.zone)
+        query = parse(text, filter, chosen.parsing, engine.vocabulary(self.store), engine.zone)
         return gather(query, chosen, engine, Notes(engine.strict))
 
     def search_keywords(self, text: str, *, limit: int = 10, **where: Unpack[Where]) -> Recall:
@@ -409,10 +409,12 @@ class Memory:
             strict=self.strict,
         )
 
-    def _tags(self) -> Vocabulary:
-        tags = self.store.tags()
-        if self._vocabulary is None or self._vocabulary[0] is not tags:
-            self._vocabulary = (tags, Vocabulary.of(tags))
+    def _tags(self, store: Store) -> Vocabulary:
+        at = store.state().contents
+        if store.in_transaction:  # what it sees may yet be rolled back
+            return Vocabulary.of(store.tags())
+        if self._vocabulary is None or self._vocabulary[0] != at:
+            self._vocabulary = (at, Vocabulary.of(store.tags()))
         return self._vocabulary[1]
 
     def _chosen(

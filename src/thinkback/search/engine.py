@@ -20,7 +20,7 @@ class Engine:
 
     store: Store
     pool: Executor
-    vocabulary: Callable[[], Vocabulary]
+    vocabulary: Callable[[Store], Vocabulary]
     embed: Callable[[str], Vector] | None = None
     embedder: str | None = None
     reranker: Callable[[str], Reranker] | None = None

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
-from thinkback.errors import Notice, ThinkbackError
+from thinkback.errors import Notice, StoreConflict, StoreUnreachable, ThinkbackError
 from thinkback.model import REFLECTION, Filter, Hit, Placing, Run, Scored, StoredRecord, Timing
 from thinkback.models.embedders.base import unit
 from thinkback.reflections import members
@@ -25,9 +25,11 @@ from thinkback.search.recipes.model import Recipe
 from thinkback.search.selection import Ranked, Selection, select
 from thinkback.search.thread_order import gaps
 from thinkback.search.trace import Recall, Trace
-from thinkback.stores.base import Store
+from thinkback.stores.base import Store, StoreState
 
 FEWEST_NEWEST = 100  # as deep as other legs look, so that a token budget has a choice
+VIEW_LOST = (StoreConflict, StoreUnreachable)  # errors after which a recall reads everything again
+_VIEWS = 3
 BLANK = "the query has no words"
 
 
@@ -35,13 +37,7 @@ def search(
     text: str, filter: Filter, recipe: Recipe, engine: Engine, given: Mapping[str, object] | None = None
 ) -> Recall:
     """Everything a recall does; `given` may hold the query's own `vector` and `cycle`."""
-    notes = Notes(engine.strict)
-    state = engine.store.state()
-    query = parse(text, filter, recipe.parsing, engine.vocabulary(), engine.zone)
-    query = replace(query, **(given or {}))  # type: ignore[arg-type]
-    notes.lap("parse")
-    gathered = gather(query, recipe, engine, notes)
-    notes.lap("retrieve")
+    notes, state, gathered = _read(text, filter, recipe, engine, given or {})
     ordered = rank(gathered, recipe)
     notes.lap("rank")
     reranked = 0
@@ -65,6 +61,27 @@ def search(
         timings=tuple(notes.timings),
     )
     return Recall(hits, trace, tuple(notes.warnings), lambda id: absence(id, trace, engine.store))
+
+
+def _read(
+    text: str, filter: Filter, recipe: Recipe, engine: Engine, given: Mapping[str, object]
+) -> tuple[Notes, StoreState, Gathered]:
+    """Everything a recall reads of the store, as of one moment; read again if the view is lost, as nothing was written."""
+    for attempt in range(_VIEWS):
+        notes = Notes(engine.strict)
+        try:
+            with engine.store.view() as store:
+                state = store.state()
+                query = parse(text, filter, recipe.parsing, engine.vocabulary(store), engine.zone)
+                query = replace(query, **given)  # type: ignore[arg-type]
+                notes.lap("parse")
+                gathered = gather(query, recipe, replace(engine, store=store), notes)
+                notes.lap("retrieve")
+                return notes, state, gathered
+        except VIEW_LOST:
+            if attempt + 1 == _VIEWS:
+                raise
+    raise AssertionError("a view is read at least once")
 
 
 # -- retrieve ----------------------------------------------------------------------------------------------------------------------
@@ -101,7 +118,7 @@ def retrieve(query: Query, recipe: Recipe, engine: Engine, notes: Notes) -> tupl
     """Run the legs; those that need only the text, and the language model, work in the pool while the query is embedded here."""
     legs = [deep_enough(leg, recipe.selection.limit, query.filter) for leg in recipe.legs]
     chat = engine.chat
-    asked = chat and ask(query, recipe.parsing, chat, engine.vocabulary(), engine.pool, engine.zone)
+    asked = chat and ask(query, recipe.parsing, chat, engine.vocabulary(engine.store), engine.pool, engine.zone)
     waiting = {leg.name: engine.pool.submit(_timed, leg, query, engine, notes) for leg in legs if leg.stage == "text"}
     if any(leg.stage == "vector" for leg in legs) and query.vector is None:
         query = _embedded(query, engine, notes, recipe.parsing.focus)
@@ -135,6 +152,8 @@ def _timed(leg: Leg, query: Query, engine: Engine, notes: Notes, earlier: Sequen
 def _guarded(leg: Leg, run: Callable[[], Run], notes: Notes) -> Run:
     try:
         return run()
+    except VIEW_LOST:
+        raise
     except ThinkbackError as error:
         notes.warn(f"the {leg.name} leg failed", error)
         return Run(leg.name, skipped=str(error))

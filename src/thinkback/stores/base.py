@@ -4,11 +4,13 @@ Reads come in batches, filters travel as values, and every write method is one t
 `thinkback.testing.StoreContract` tests an implementation.
 """
 
+import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from thinkback.errors import InvalidInput, NotFound
 from thinkback.model import (
     Draft,
     Filter,
@@ -29,6 +31,9 @@ class StoreState:
     store_id: str
     changes: int  # text, tags, vectors, edges, standing
     touches: int  # access counts
+    contents: str = (
+        ""  # the same for as long as nothing is said, forgotten or repaired; caches of words and tags go by it
+    )
 
     def __str__(self) -> str:
         return f"{self.store_id}:{self.changes}:{self.touches}"
@@ -98,6 +103,10 @@ class Store(Protocol):
     # -- identity and lifetime
     def state(self) -> StoreState: ...
     def close(self) -> None: ...
+    def view(self) -> AbstractContextManager["Store"]:
+        """The store as of one moment, for reading; threads may share it. Inside a transaction, the transaction's."""
+        ...
+
     def transaction(self) -> AbstractContextManager[None]:
         """Make the writes inside one transaction."""
         ...
@@ -217,7 +226,7 @@ class Store(Protocol):
         ...
 
     def tags(self) -> Mapping[str, int]:
-        """Every tag of present memories with its count; the same mapping for as long as it holds."""
+        """Every tag of present memories with its count; it holds for as long as `state().contents`."""
         ...
 
     def frequencies(self, words: Sequence[str]) -> tuple[int, Mapping[str, int]]:
@@ -305,4 +314,45 @@ class Store(Protocol):
         """Rebuilds what `check` found repairable; returns what is left."""
         ...
 
-    def stats(self) -> Mapping[str, Any]: ...
+    def stats(self) -> Mapping[str, Any]:
+        """Counts and sizes, ready for JSON; what only this kind of store has stands under `engine`, with its `name`."""
+        ...
+
+
+class Spaces(Protocol):
+    """The spaces (tenants) of one place, each a store; names are checked by `check_space`."""
+
+    def open(self, name: str) -> Store:
+        """The store of a space, made if absent."""
+        ...
+
+    def names(self) -> Ids: ...
+    def exists(self, name: str) -> bool: ...
+    def create(self, name: str) -> None:
+        """Makes a space; nothing happens if there is one."""
+        ...
+
+    def drop(self, name: str) -> None:
+        """Removes a space with everything in it; NotFound if there is none."""
+        ...
+
+    def close(self) -> None: ...
+
+
+SPACE_NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,62}")
+DEFAULT_SPACE = "default"
+
+
+def check_space(name: str) -> str:
+    """Checks the name of a space, which may also be a file name: lower-case letters, digits, - and _."""
+    if not SPACE_NAME.fullmatch(name):
+        raise InvalidInput(
+            f"not the name of a space: {name[:80]!r}; use 1 to 63 of a-z, 0-9, - and _, beginning with a letter or a digit",
+            code="space_name",
+        )
+    return name
+
+
+def unknown_space(name: str) -> NotFound:
+    """There is no space of that name."""
+    return NotFound(f"there is no space {name!r}", code="unknown_space")

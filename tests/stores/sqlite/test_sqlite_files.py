@@ -271,7 +271,7 @@ def test_migrations_are_applied_in_order_once(tmp_path: Path, monkeypatch: pytes
         SqliteStore(path, read_only=True)
     for _ in range(2):
         with SqliteStore(path) as store:
-            assert store.stats()["schema_version"] == newest
+            assert store.stats()["engine"]["schema_version"] == newest
             assert store.count(Filter(now=NOW)) == 1
     connection = apsw.Connection(str(path))
     assert connection.execute("SELECT count(*) FROM second_step").get == 1
@@ -291,7 +291,7 @@ def test_a_migration_that_fails_changes_nothing(tmp_path: Path, monkeypatch: pyt
         SqliteStore(path)
     monkeypatch.undo()
     with SqliteStore(path) as store:
-        assert store.stats()["schema_version"] == schema.VERSION
+        assert store.stats()["engine"]["schema_version"] == schema.VERSION
 
 
 def back_to(connection: apsw.Connection, version: int) -> None:

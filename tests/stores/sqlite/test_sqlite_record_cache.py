@@ -8,7 +8,7 @@ import apsw
 import pytest
 
 from thinkback.model import Draft, StoredRecord
-from thinkback.stores.sqlite import SqliteStore, record_cache
+from thinkback.stores.sqlite import SqliteStore, reads
 
 
 def test_a_record_read_again_shows_what_happened_meanwhile(tmp_path: Path) -> None:
@@ -47,13 +47,13 @@ def test_what_a_transaction_undid_was_never_kept(tmp_path: Path) -> None:
 
 def test_a_flush_of_access_counts_reads_no_record_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[Sequence[str]] = []
-    read = record_cache.reads.get
+    read = reads.get
 
     def counted(connection: apsw.Connection, ids: Sequence[str], known_at: int | None) -> dict[str, StoredRecord]:
         asked.append(ids)
         return read(connection, ids, known_at)
 
-    monkeypatch.setattr(record_cache.reads, "get", counted)
+    monkeypatch.setattr(reads, "get", counted)
     with SqliteStore(tmp_path / "m.db") as store, SqliteStore(tmp_path / "m.db") as other:
         ids = [record.id for record in store.add([Draft(text=text) for text in "abc"], now=1)]
         store.get(ids)

@@ -84,7 +84,7 @@ def encoded(shape: Any) -> bytes:
 async def stats(site: Site, call: Call) -> responses.StatsShape:
     """Counts and sizes of a space."""
     counts = await with_memory(site, call, lambda memory: wire.stats(memory.stats()))
-    counts.pop("path", None)  # clients need not know where the server keeps its files
+    counts["engine"].pop("path", None)  # clients need not know where the server keeps its files
     return {"space": call.space or "", "stats": counts}
 
 

@@ -188,7 +188,7 @@ class _Handlers:
     def _stats(self, memory: Memory) -> Any:
         counts = wire.stats(memory.stats())
         if not self._access.shows_paths:
-            counts.pop("path", None)
+            counts["engine"].pop("path", None)
         return shown(counts)
 
 

@@ -1,5 +1,5 @@
-"""The embedded store: one SQLite file holds a space's memories, their full text, vectors and edges."""
+"""The store in one SQLite file."""
 
-from thinkback.stores.sqlite.store import SqliteStore
+from thinkback.stores.sqlite.store import SqliteSpaces, SqliteStore
 
-__all__ = ["SqliteStore"]
+__all__ = ["SqliteSpaces", "SqliteStore"]

@@ -95,6 +95,12 @@ class Connections:
                 self._give_back(connection)
 
     @contextmanager
+    def pinned(self) -> Iterator["PinnedConnection"]:
+        """One view of the file for several reads, also from several threads."""
+        with self.read() as connection:
+            yield PinnedConnection(self, connection)
+
+    @contextmanager
     def fresh(self) -> Iterator[apsw.Connection]:
         """Like `read`, on a new connection with an empty page cache."""
         self._check_open()
@@ -195,6 +201,25 @@ class Connections:
             raise StoreError(f"{self.path} is closed; open it again", code="store_closed")
         if self._process != os.getpid():
             raise StoreError(f"{self.path} was opened before this process was forked; open it again here")
+
+
+class PinnedConnection(Connections):
+    """The same file through one connection inside one transaction; it only reads."""
+
+    def __init__(self, parent: Connections, connection: apsw.Connection) -> None:
+        self.__dict__.update(parent.__dict__)
+        self._connection = connection
+        self._lock = threading.RLock()
+
+    @contextmanager
+    def read(self) -> Iterator[apsw.Connection]:
+        with self._lock, _translated(self.path):
+            yield self._connection
+
+    @contextmanager
+    def write(self) -> Iterator[apsw.Connection]:
+        raise StoreReadOnly("a view of a store cannot be changed", code="view")
+        yield
 
 
 @contextmanager

@@ -9,13 +9,16 @@ _REMOVED_KEPT = 20_000
 
 def state(connection: apsw.Connection) -> StoreState:
     """Which store this is and how often it was written."""
-    return StoreState(*next(connection.execute("SELECT store_id, changes, touches FROM counters")))
+    sql = (
+        "SELECT store_id, changes, touches, last_seq, removed_before, (SELECT max(changed) FROM removed) FROM counters"
+    )
+    store_id, changes, touches, last_seq, removed_before, removed = next(connection.execute(sql))
+    return StoreState(store_id, changes, touches, f"{last_seq}.{removed_before}.{removed or 0}")
 
 
-def contents(connection: apsw.Connection) -> tuple[int, ...]:
+def contents(connection: apsw.Connection) -> str:
     """Changes when versions are added, removed or repaired; not with standing fields, links or access counts."""
-    sql = "SELECT last_seq, removed_before, coalesce((SELECT max(changed) FROM removed), 0) FROM counters"
-    return next(connection.execute(sql))
+    return state(connection).contents
 
 
 def bump(connection: apsw.Connection) -> int:

@@ -230,7 +230,6 @@ def stats(connection: apsw.Connection, path: str) -> Mapping[str, Any]:
     """Counts, sizes and versions, ready for JSON."""
     state = counters.state(connection)
     return {
-        "path": path,
         "store_id": state.store_id,
         "changes": state.changes,
         "touches": state.touches,
@@ -238,11 +237,15 @@ def stats(connection: apsw.Connection, path: str) -> Mapping[str, Any]:
         **{name: _grouped(connection, column) for name, column in _GROUPED.items()},
         "embedding_space": _space(connection, "live"),
         "reembedding_to": _space(connection, "building"),
-        "file_bytes": _size(path),
-        "log_bytes": _size(f"{path}-wal"),
         "scrub_pending": scrub.PendingScrub.read(connection) is not None,
-        "schema_version": schema.version(connection),
-        "sqlite_version": apsw.sqlite_lib_version(),
+        "engine": {
+            "name": "sqlite",
+            "version": apsw.sqlite_lib_version(),
+            "schema_version": schema.version(connection),
+            "path": path,
+            "file_bytes": _size(path),
+            "log_bytes": _size(f"{path}-wal"),
+        },
     }
 
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 
 import apsw
 
+from thinkback.errors import StoreConflict
 from thinkback.stores.sqlite import catalogue as catalogues
 from thinkback.stores.sqlite import generations, vector_search
 from thinkback.stores.sqlite import impact as impacts
@@ -31,42 +32,47 @@ class IndexCache:
         self._lock = threading.Lock()
         self._view = View(Catalogue.empty())
 
-    def view(self, connection: apsw.Connection) -> View:
-        """The view at the change count of the connection's transaction, which restarts if the cache is already ahead of it."""
+    def view(self, connection: apsw.Connection, pinned: bool = False) -> View:
+        """The view at the change count of the connection's transaction.
+
+        A transaction that the cache is ahead of restarts; a pinned one cannot, and StoreConflict tells its owner to start anew.
+        """
         view = self._view
         if view.catalogue.changes == _counters(connection)[0]:
             return view
         with self._lock:
-            self._synchronise(connection)
+            self._synchronise(connection, pinned)
             return self._view
 
-    def with_matrix(self, connection: apsw.Connection) -> View:
+    def with_matrix(self, connection: apsw.Connection, pinned: bool = False) -> View:
         """The view with the live vectors, or without a matrix when the store has none."""
-        view = self.view(connection)
+        view = self.view(connection, pinned)
         live = generations.generation(connection)
         if live is None or (view.matrix is not None and view.matrix.generation == live):
             return view
         with self._lock:
-            self._synchronise(connection)
+            self._synchronise(connection, pinned)
             view, live = self._view, generations.generation(connection)
             if live is not None and (view.matrix is None or view.matrix.generation != live):
                 self._view = view = replace(view, matrix=vector_search.load(connection, live, view.catalogue))
             return view
 
-    def with_impact(self, connection: apsw.Connection) -> View:
+    def with_impact(self, connection: apsw.Connection, pinned: bool = False) -> View:
         """The view with the inverted index."""
-        view = self.view(connection)
+        view = self.view(connection, pinned)
         if view.impact is not None:
             return view
         with self._lock:
-            self._synchronise(connection)
+            self._synchronise(connection, pinned)
             if self._view.impact is None:
                 self._view = replace(self._view, impact=impacts.build(connection, self._view.catalogue))
             return self._view
 
-    def _synchronise(self, connection: apsw.Connection) -> None:
+    def _synchronise(self, connection: apsw.Connection, pinned: bool) -> None:
         """Brings cache and transaction to the same change count; the caller holds the lock, so the cache stays there."""
         if self._view.catalogue.changes > _counters(connection)[0]:
+            if pinned:
+                raise StoreConflict("the store was written while this view of it was read")
             connection.execute("ROLLBACK; BEGIN")  # nothing that depends on the older snapshot was read yet
         changes, removed_before = _counters(connection)
         if self._view.catalogue.changes < changes:

@@ -116,24 +116,24 @@ def _drop_from_journal(connection: apsw.Connection, gone: Collection[str]) -> No
     found: list[Any] = connection.execute(sql, (listed(sorted(gone)),)).fetchall()
     connection.executemany(
         "UPDATE journal SET before = ?, after = ? WHERE id = ?",
-        ((*(canonical_json(_without(json.loads(fields), gone)) for fields in both), id) for id, *both in found),
+        ((*(canonical_json(without_names(json.loads(fields), gone)) for fields in both), id) for id, *both in found),
     )
 
 
-def _without(fields: Mapping[str, Any], gone: Collection[str]) -> dict[str, Any]:
+def without_names(fields: Mapping[str, Any], gone: Collection[str]) -> dict[str, Any]:
     """Fields without these ids; standing fields hold no ids, even if a memory has the id P2."""
     kept: dict[str, Any] = {}
     for name, value in fields.items():
         if name in STANDING or not isinstance(value, str | list):
             kept[name] = value
         elif isinstance(value, list):
-            kept[name] = _others(value, gone)
+            kept[name] = others(value, gone)
         elif value not in gone:
             kept[name] = value
     return kept
 
 
-def _others(items: Sequence[Any], gone: Collection[str]) -> list[Any]:
+def others(items: Sequence[Any], gone: Collection[str]) -> list[Any]:
     return [item for item in items if not isinstance(item, str) or item not in gone]
 
 
@@ -145,7 +145,7 @@ def _drop_from_settings(connection: apsw.Connection, gone: Collection[str]) -> N
         if isinstance(held, dict):
             left: Any = {name: item for name, item in held.items() if name not in gone}
         elif isinstance(held, list):
-            left = _others(held, gone)
+            left = others(held, gone)
         else:
             continue
         if left != held:

@@ -22,17 +22,18 @@ _COLUMNS = ", ".join(f"e.{name}" for name in _FIELDS.split(", "))
 def link(connection: apsw.Connection, edges: Sequence[StoredEdge], now: int) -> None:
     """Writes edges; the same ends and kind again replaces weight and validity."""
     for edge in edges:
-        _check(edge)
+        check(edge)
     require(connection, list({id: None for edge in edges for id in (edge.from_id, edge.to_id)}))
     sql = (
         f"INSERT INTO edges ({_FIELDS}) VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET "
         "weight = excluded.weight, valid_from = excluded.valid_from, valid_to = excluded.valid_to"
     )
-    connection.executemany(sql, (_row(edge, now) for edge in edges))
+    connection.executemany(sql, (row_of(edge, now) for edge in edges))
     counters.bump(connection)
 
 
-def _check(edge: StoredEdge) -> None:
+def check(edge: StoredEdge) -> None:
+    """Refuses an edge that cannot be."""
     check_name(edge.kind, "an edge's kind")
     if edge.kind == SEQUENCE:
         raise InvalidInput(f"edges of kind {SEQUENCE!r} follow from thread and position; set those instead")
@@ -43,7 +44,7 @@ def _check(edge: StoredEdge) -> None:
     check_interval(edge.valid_from, edge.valid_to)
 
 
-def _row(edge: StoredEdge, now: int) -> tuple[str, str, str, float, int | None, int | None, int]:
+def row_of(edge: StoredEdge, now: int) -> tuple[str, str, str, float, int | None, int | None, int]:
     return edge.from_id, edge.to_id, edge.kind, edge.weight, edge.valid_from, edge.valid_to, edge.created_at or now
 
 
@@ -92,10 +93,11 @@ def around(
         found[id].append(edge)
     for id, edge in _in_thread(connection, ids, others) if kinds.sequence else ():
         found[id].append(edge)
-    return {id: sorted(edges, key=lambda e: _strength(e, id))[:limit_each] for id, edges in found.items() if edges}
+    return {id: sorted(edges, key=lambda e: strength(e, id))[:limit_each] for id, edges in found.items() if edges}
 
 
-def _strength(edge: StoredEdge, id: str) -> tuple[float, str, str, bool]:
+def strength(edge: StoredEdge, id: str) -> tuple[float, str, str, bool]:
+    """The order of a memory's edges."""
     return -edge.weight, edge.other(id), edge.kind, edge.from_id != id
 
 

@@ -1,6 +1,7 @@
 """Reading memories: by id, by page, by version."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import apsw
 
@@ -20,6 +21,16 @@ def get(connection: apsw.Connection, ids: Sequence[str], known_at: int | None) -
     sql = f"WHERE m.id IN (SELECT value FROM json_each(?)) AND {version}"
     found = {record.id: record for record in select(connection, sql, (listed(ids), *moments))}
     return {id: found[id] for id in ids if id in found}
+
+
+def accesses(connection: apsw.Connection, ids: Sequence[str]) -> list[tuple[str, int, int | None]]:
+    """Access count and last access of present memories."""
+    sql = (
+        "SELECT m.id, m.access_count, m.last_access FROM memories m "
+        "WHERE m.id IN (SELECT value FROM json_each(?)) AND m.retired_at IS NULL"
+    )
+    found: list[Any] = connection.execute(sql, (listed(ids),)).fetchall()
+    return found
 
 
 def page(connection: apsw.Connection, filter: Filter, limit: int | None, after: str | None) -> list[StoredRecord]:

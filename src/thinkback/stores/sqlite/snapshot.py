@@ -52,7 +52,7 @@ def _with_vectors(
 
 def restore(connection: apsw.Connection, records: Sequence[StoredRecord]) -> int:
     """Restore retired versions, except those that are in the store already."""
-    new = _unknown(connection, [_checked(record) for record in records])
+    new = _unknown(connection, [checked_version(record) for record in records])
     if not new:
         return 0
     seqs = counters.take_seqs(connection, len(new))
@@ -61,7 +61,8 @@ def restore(connection: apsw.Connection, records: Sequence[StoredRecord]) -> int
     return len(new)
 
 
-def _checked(record: StoredRecord) -> StoredRecord:
+def checked_version(record: StoredRecord) -> StoredRecord:
+    """A version as it will be stored, or InvalidInput; only one that was replaced can be put back."""
     if record.retired_at is None or record.retired_at < record.recorded_at:
         raise InvalidInput(
             f"version of {record.id!r} recorded at {record.recorded_at} and retired at {record.retired_at}: "
@@ -78,14 +79,15 @@ def _unknown(connection: apsw.Connection, records: Sequence[StoredRecord]) -> li
     retired = select(
         connection, "WHERE m.id IN (SELECT value FROM json_each(?)) AND m.retired_at IS NOT NULL", (listed(ids),)
     )
-    known = Counter(map(_key, retired))
+    known = Counter(map(version_key, retired))
     new = []
     for record in records:
-        known[_key(record)] -= 1
-        if known[_key(record)] < 0:
+        known[version_key(record)] -= 1
+        if known[version_key(record)] < 0:
             new.append(record)
     return new
 
 
-def _key(record: StoredRecord) -> tuple[Any, ...]:
+def version_key(record: StoredRecord) -> tuple[Any, ...]:
+    """What two records of one version share."""
     return to_row(replace(record, embedded=False))

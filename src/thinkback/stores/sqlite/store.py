@@ -3,7 +3,8 @@
 import os
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from copy import copy
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -24,7 +25,9 @@ from thinkback.model import (
     Vector,
 )
 from thinkback.stores.base import (
+    DEFAULT_SPACE,
     PENDING_SCRUB,
+    SPACE_NAME,
     Counts,
     Edges,
     EmbeddingSpace,
@@ -37,7 +40,10 @@ from thinkback.stores.base import (
     Scores,
     Snapshot,
     StoreState,
+    check_space,
+    unknown_space,
 )
+from thinkback.stores.record_cache import RecordCache
 from thinkback.stores.sqlite import (
     byte_search,
     counters,
@@ -55,10 +61,20 @@ from thinkback.stores.sqlite import (
 from thinkback.stores.sqlite.connection import Connections
 from thinkback.stores.sqlite.history_index import HistoryIndex
 from thinkback.stores.sqlite.index_cache import IndexCache, View
-from thinkback.stores.sqlite.record_cache import RecordCache
 
 BUSY_TIMEOUT_S = 30.0
+COMPANIONS = ("-wal", "-shm", "-journal")  # the files SQLite keeps beside a database
+SUFFIX = ".db"
 WORDS_KEPT = 10_000  # words whose frequencies are cached until the store changes
+
+
+@dataclass(slots=True)
+class WordCache:
+    """Tags and frequencies of words, each valid for the contents it was read at; views share it with their store."""
+
+    tags: tuple[str, Mapping[str, int]] = ("", MappingProxyType({}))
+    frequencies: tuple[str, int, dict[str, int]] = field(default_factory=lambda: ("", 0, {}))
+    keyword_searches: int = 0
 
 
 class SqliteStore:
@@ -82,9 +98,8 @@ class SqliteStore:
         self._history = HistoryIndex()
         self._records = RecordCache()
         self._ids = IdSource(entropy)
-        self._keyword_searches = 0
-        self._tags: tuple[tuple[int, ...], Mapping[str, int]] = ((), {})
-        self._frequencies: tuple[tuple[int, ...], int, dict[str, int]] = ((), 0, {})
+        self._words = WordCache()
+        self._pinned = False  # whether this is a view
 
     @property
     def path(self) -> str:
@@ -111,6 +126,17 @@ class SqliteStore:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+    @contextmanager
+    def view(self) -> Iterator["SqliteStore"]:
+        """The store as of one moment, on one connection that the threads of a search share."""
+        if self._pinned or self._connections.shared:
+            yield self
+            return
+        with self._connections.pinned() as connections:
+            pinned = copy(self)
+            pinned._connections, pinned._pinned = connections, True
+            yield pinned
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
@@ -173,7 +199,12 @@ class SqliteStore:
         with self._connections.read() as connection:
             if known_at is not None or self._connections.in_transaction:
                 return reads.get(connection, ids, known_at)
-            return self._records.get(connection, ids)
+            return self._records.get(
+                ids,
+                counters.state(connection),
+                lambda missing: reads.get(connection, missing, None),
+                lambda known: reads.accesses(connection, known),
+            )
 
     def list(self, filter: Filter, limit: int | None, after: str | None = None) -> Records:
         with self._connections.read() as connection:
@@ -246,7 +277,7 @@ class SqliteStore:
 
     def tags(self) -> Mapping[str, int]:
         with self._connections.read() as connection:
-            contents, kept = counters.contents(connection), self._tags
+            contents, kept = counters.contents(connection), self._words.tags
             if kept[0] == contents and not self._connections.in_transaction:
                 return kept[1]
             sql = (
@@ -255,16 +286,16 @@ class SqliteStore:
             )
             found = MappingProxyType(dict(connection.execute(sql)))
         if not self._connections.in_transaction:
-            self._tags = (contents, found)
+            self._words.tags = (contents, found)
         return found
 
     def frequencies(self, words: Sequence[str]) -> tuple[int, Mapping[str, int]]:
         with self._connections.read() as connection:
             if self._connections.in_transaction:
                 return keywords.frequencies(connection, words)
-            contents, kept = counters.contents(connection), self._frequencies
+            contents, kept = counters.contents(connection), self._words.frequencies
             if kept[0] != contents or len(kept[2]) > WORDS_KEPT:
-                kept = self._frequencies = (contents, *keywords.frequencies(connection, ()))
+                kept = self._words.frequencies = (contents, *keywords.frequencies(connection, ()))
             _, total, known = kept
             unknown = [word for word in words if word not in known]
             if unknown:
@@ -280,7 +311,9 @@ class SqliteStore:
             terms = keywords.plain_terms(connection, query) if self._postings_pay(connection) else None
             if terms is None:
                 return keywords.search(connection, query, filter, limit)
-            found = keywords.search_postings(connection, self._indexes.with_impact(connection), terms, filter, limit)
+            found = keywords.search_postings(
+                connection, self._indexes.with_impact(connection, self._pinned), terms, filter, limit
+            )
             return keywords.with_reflections(connection, found, query, filter, limit)
 
     def _search_history(self, connection: apsw.Connection, query: KeywordQuery, filter: Filter, limit: int) -> Scores:
@@ -290,8 +323,8 @@ class SqliteStore:
     def _postings_pay(self, connection: apsw.Connection) -> bool:
         if self._connections.in_transaction:
             return False
-        self._keyword_searches += 1
-        often = self._keyword_searches >= keywords.PAYS_FROM_SEARCH
+        self._words.keyword_searches += 1
+        often = self._words.keyword_searches >= keywords.PAYS_FROM_SEARCH
         return often and counters.last_seq(connection) > keywords.PAYS_FROM_ROWS
 
     def search_vectors(self, vector: Vector, filter: Filter, limit: int) -> Scores:
@@ -312,7 +345,7 @@ class SqliteStore:
     def _matrix_view(self, connection: apsw.Connection) -> View:
         # Uncommitted rows must not reach the shared indexes: the transaction may be rolled back.
         indexes = IndexCache() if self._connections.in_transaction else self._indexes
-        return indexes.with_matrix(connection)
+        return indexes.with_matrix(connection, self._pinned)
 
     # -- vectors
 
@@ -404,6 +437,48 @@ class SqliteStore:
     def stats(self) -> Mapping[str, Any]:
         with self._connections.read() as connection:
             return health.stats(connection, self.path)
+
+
+class SqliteSpaces:
+    """Spaces in a folder, one file each; `default_file` is the file of the space `default`, if it is elsewhere."""
+
+    def __init__(self, folder: Path, *, default_file: Path | None = None, read_only: bool = False) -> None:
+        self._folder = folder
+        self._default_file = default_file
+        self._read_only = read_only
+
+    def path(self, name: str) -> Path:
+        """The file of a space."""
+        if check_space(name) == DEFAULT_SPACE and self._default_file is not None:
+            return self._default_file
+        return self._folder / f"{name}{SUFFIX}"
+
+    def open(self, name: str) -> SqliteStore:
+        path = self.path(name)
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        return SqliteStore(path, read_only=self._read_only)
+
+    def names(self) -> Ids:
+        found = {path.stem for path in self._folder.glob(f"*{SUFFIX}") if SPACE_NAME.fullmatch(path.stem)}
+        if self._default_file is not None and self._default_file.exists():
+            found.add(DEFAULT_SPACE)
+        return sorted(found)
+
+    def exists(self, name: str) -> bool:
+        return self.path(name).exists()
+
+    def create(self, name: str) -> None:
+        self.open(name).close()
+
+    def drop(self, name: str) -> None:
+        path = self.path(name)
+        if not path.exists():
+            raise unknown_space(name)
+        for file in (path, *(path.with_name(path.name + companion) for companion in COMPANIONS)):
+            file.unlink(missing_ok=True)
+
+    def close(self) -> None:
+        """Nothing is held open here."""
 
 
 def _write_empty(path: Path) -> None:

@@ -2,16 +2,18 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import apsw
 
-from thinkback.errors import Action, InvalidInput, NotFound, Remedy, unknown_memory
+from thinkback.errors import Action, NotFound, Remedy, unknown_memory
 from thinkback.fields import STANDING, VERSIONED
-from thinkback.inputs import check_interval, validate_changes
+from thinkback.inputs import validate_changes
 from thinkback.model import Draft, StoredRecord, Vector
 from thinkback.stores.base import EmbeddingSpace
 from thinkback.stores.sqlite import counters, fulltext, generations, rows
+from thinkback.stores.versions import first_version, id_taken, next_version, positions, refuse_twins
 
 
 def add(
@@ -35,79 +37,22 @@ def _records(
 ) -> list[StoredRecord]:
     _refuse_taken(connection, [draft.id for draft in drafts if draft.id is not None])
     names = iter(new_ids(sum(draft.id is None for draft in drafts)))
-    positions = _positions(connection, drafts)
+    places = positions(drafts, partial(_last_positions, connection))
     return [
-        _record(draft, draft.id or next(names), position, now)
-        for draft, position in zip(drafts, positions, strict=True)
+        first_version(draft, draft.id or next(names), position, now)
+        for draft, position in zip(drafts, places, strict=True)
     ]
 
 
-def _record(draft: Draft, id: str, position: int | None, now: int) -> StoredRecord:
-    created = now if draft.created_at is None else draft.created_at
-    recorded = now if draft.recorded_at is None else draft.recorded_at
-    return StoredRecord(
-        id=id,
-        text=draft.text,
-        essence=draft.essence,
-        kind=draft.kind,
-        tier=draft.tier,
-        priority=draft.priority,
-        importance=draft.importance,
-        confidence=draft.confidence,
-        tags=draft.tags,
-        metadata=draft.metadata,
-        thread=draft.thread,
-        position=position,
-        created_at=created,
-        updated_at=created if draft.updated_at is None else draft.updated_at,
-        recorded_at=recorded,
-        valid_from=draft.valid_from,
-        valid_to=draft.valid_to,
-        expires_at=draft.expires_at,
-        archived_at=draft.archived_at,
-        cycle=draft.cycle,
-        access_count=draft.access_count,
-        last_access=draft.last_access,
-        source=draft.source,
-        trust=draft.trust,
-        embedded=draft.vector is not None,
-        claim=draft.confidence if draft.claim is None else draft.claim,
-        claimed_at=recorded if draft.claimed_at is None else draft.claimed_at,
-        slides=draft.slides,
-    )
-
-
 def _refuse_taken(connection: apsw.Connection, ids: Sequence[str]) -> None:
-    if not ids:
-        return
-    if len(set(ids)) < len(ids):
-        twice = next(id for id in ids if ids.count(id) > 1)
-        raise InvalidInput(f"the id {twice!r} is given to two memories; ids are unique", code="id_taken")
-    sql = "SELECT m.id FROM memories m WHERE m.id IN (SELECT value FROM json_each(?)) AND m.retired_at IS NULL"
-    taken = connection.execute(sql, (rows.listed(ids),)).get
+    refuse_twins(ids)
+    sql = "SELECT m.id FROM memories m WHERE m.id IN (SELECT value FROM json_each(?)) AND m.retired_at IS NULL LIMIT 1"
+    taken = connection.execute(sql, (rows.listed(ids),)).get if ids else None
     if taken is not None:
-        first = taken if isinstance(taken, str) else taken[0]
-        raise InvalidInput(
-            f"there is a memory {first!r} already; update it, or leave out the id to get a new one", code="id_taken"
-        )
-
-
-def _positions(connection: apsw.Connection, drafts: Sequence[Draft]) -> list[int | None]:
-    """Each draft's position in its thread: the given one, else after the last."""
-    last = _last_positions(connection, sorted({draft.thread for draft in drafts if draft.thread is not None}))
-    positions: list[int | None] = []
-    for draft in drafts:
-        position = draft.position
-        if draft.thread is not None:
-            position = last.get(draft.thread, -1) + 1 if position is None else position
-            last[draft.thread] = max(position, last.get(draft.thread, position))
-        positions.append(position)
-    return positions
+        raise id_taken(taken)
 
 
 def _last_positions(connection: apsw.Connection, threads: Sequence[str]) -> dict[str, int]:
-    if not threads:
-        return {}
     sql = (
         "SELECT j.value, (SELECT max(m.position) FROM memories m WHERE m.thread = j.value AND m.retired_at IS NULL) AS last "
         "FROM json_each(?) j WHERE last IS NOT NULL"
@@ -143,7 +88,7 @@ def update(
     """Retire the present version and write a new one; the vector is kept only if the text is unchanged."""
     checked = validate_changes(changes, VERSIONED)
     old_seq, old = present(connection, id)
-    new = _changed(connection, old, checked, now)
+    new = next_version(old, checked, now, partial(_last_positions, connection))
     keeps_vector = given is None and old.embedded and new.text == old.text
     new = replace(new, embedded=given is not None or keeps_vector)
     change = counters.bump(connection)
@@ -159,20 +104,6 @@ def update(
         generations.put(connection, live.number, [(seq, generations.unit_rows([given[0]], live.space.dimensions)[0])])
     elif new.text == old.text:
         generations.copy(connection, old_seq, seq)
-    return new
-
-
-def _changed(connection: apsw.Connection, old: StoredRecord, changes: Mapping[str, Any], now: int) -> StoredRecord:
-    # A clock that runs backwards must not make a version end before it began.
-    recorded = max(now, old.recorded_at)
-    new = replace(old, **changes, updated_at=now, recorded_at=recorded)
-    check_interval(new.valid_from, new.valid_to)
-    if new.thread is None:
-        if changes.get("position") is not None:
-            raise InvalidInput(f"position {new.position} without a thread; name the thread too")
-        return replace(new, position=None)
-    if new.position is None or (new.thread != old.thread and changes.get("position") is None):
-        return replace(new, position=_last_positions(connection, [new.thread]).get(new.thread, -1) + 1)
     return new
 
 

@@ -1,12 +1,13 @@
 """Laws of writing and reading memories."""
 
 from dataclasses import replace
+from threading import Thread
 from typing import Any
 
 import pytest
 
 from thinkback.clock import DAY, SECOND
-from thinkback.errors import InvalidInput, NotFound, ThinkbackError
+from thinkback.errors import InvalidInput, NotFound, StoreReadOnly, ThinkbackError
 from thinkback.model import Draft, Filter
 from thinkback.stores.base import Store
 from thinkback.testing.contract.words import NOW, SPACE, TOY, by_keyword, by_vector, everything, ids, put, put_one
@@ -144,11 +145,13 @@ class MemoryLaws:
     def test_tags_are_counted_over_present_memories(self, store: Store) -> None:
         one, two = put(store, "one", "two", tags=("a", "b"))
         store.update(one.id, {"tags": ("b", "c")}, NOW + 1)
-        tags = store.tags()
+        tags, before = store.tags(), store.state().contents
         assert dict(tags) == {"a": 1, "b": 2, "c": 1}
         store.amend({one.id: {"priority": "P1"}}, NOW)
-        assert store.tags() is tags
+        store.touch({one.id: 1}, NOW)
+        assert (store.tags(), store.state().contents) == (tags, before)
         store.forget([two.id])
+        assert store.state().contents != before
         assert dict(store.tags()) == {"b": 1, "c": 1}
 
     def test_get_passes_over_unknown_ids_and_keeps_the_order_asked_for(self, store: Store) -> None:
@@ -226,6 +229,28 @@ class MemoryLaws:
                 put(store, "second cat", "third cat", id="same")
             b = put_one(store, "fourth cat")
         assert set(ids(by_keyword(store, "cat"))) == {a.id, b.id} == set(ids(by_vector(store, "cat")))
+
+    def test_a_view_sees_one_moment(self, store: Store) -> None:
+        """Also while another thread writes; a store in memory has one connection only, and gives itself."""
+        put(store, "a grey cat", tags=("pets",))
+        with store.view() as view:
+            if view is store:
+                return
+            before = (view.state(), view.tags(), ids(by_keyword(view, "cat")), ids(by_vector(view, "cat")))
+            writer = Thread(target=put, args=(store, "a black cat"), kwargs={"tags": ("night",)})
+            writer.start()
+            writer.join()
+            after = (view.state(), view.tags(), ids(by_keyword(view, "cat")), ids(by_vector(view, "cat")))
+            assert after == before
+            with pytest.raises(StoreReadOnly):
+                put(view, "another cat")
+        assert len(by_keyword(store, "cat")) == len(by_vector(store, "cat")) == 2
+
+    def test_a_view_inside_a_transaction_is_the_transaction_s(self, store: Store) -> None:
+        with store.transaction():
+            record = put_one(store, "a grey cat")
+            with store.view() as view:
+                assert ids(by_keyword(view, "cat")) == [record.id]
 
     def test_vectors_are_normalised(self, store: Store) -> None:
         vector = TOY.embed_query("cats") * 3

@@ -75,7 +75,7 @@ function worries(stats, ready) {
     stats.unembedded > 0 && `${format.many(stats.unembedded, "memory has", "memories have")} no vector and can be found by keyword only; thinkback embed gives ${stats.unembedded === 1 ? "it" : "them"} one.`,
     stats.reembedding_to && `Re-embedding with ${stats.reembedding_to.fingerprint ?? stats.reembedding_to} is in progress.`,
     !space && stats.memories > 0 && "No embeddings: searches use keywords only.",
-    stats.log_bytes > 100_000_000 && `The write-ahead log holds ${format.bytes(stats.log_bytes)}.`,
+    stats.engine.log_bytes > 100_000_000 && `The write-ahead log holds ${format.bytes(stats.engine.log_bytes)}.`,
   ].filter(Boolean);
 }
 
@@ -86,7 +86,7 @@ function part(title, ...content) {
 function tiles(stats) {
   const shown = [
     ["memories", stats.memories], ["versions", stats.versions], ["threads", stats.threads], ["tags", stats.tags],
-    ["links", stats.edges], ["judgements", stats.judgements], ["archived", stats.archived], ["file", format.bytes(stats.file_bytes)],
+    ["links", stats.edges], ["judgements", stats.judgements], ["archived", stats.archived], ["file", stats.engine.file_bytes == null ? null : format.bytes(stats.engine.file_bytes)],
   ];
   return h("dl.tiles", null, shown.filter(([, value]) => value != null).map(([name, value]) => h("div.tile", null, h("dt", null, name), h("dd", null, typeof value === "number" ? format.whole(value) : value))));
 }
@@ -126,6 +126,6 @@ function judged(judgements) {
 }
 
 function server(stats) {
-  const rows = [["token", facts.token], ["may", facts.scopes.join(", ")], ["recipe", facts.usual], ["SQLite", stats.sqlite_version], ["schema", stats.schema_version], ["store", stats.store_id], ["log", format.bytes(stats.log_bytes ?? 0)]];
+  const rows = [["token", facts.token], ["may", facts.scopes.join(", ")], ["recipe", facts.usual], [stats.engine.name, stats.engine.version], ["schema", stats.engine.schema_version], ["store", stats.store_id], ["log", stats.engine.log_bytes == null ? null : format.bytes(stats.engine.log_bytes)]].filter(([, value]) => value != null);
   return h("dl.details", null, rows.map(([name, value]) => [h("dt", null, name), h("dd", null, h("bdi", null, String(value)))]));
 }

@@ -1,17 +1,15 @@
-"""A cache of present records, kept while the change counter stands still; the file stays the truth."""
+"""A cache of present records, kept while the change counter stands still; the store stays the truth."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from threading import Lock
 
-import apsw
-
 from thinkback.model import StoredRecord
 from thinkback.stores.base import StoreState
-from thinkback.stores.sqlite import counters, reads
-from thinkback.stores.sqlite.rows import listed
 
 _MOST = 20_000
+Read = Callable[[Sequence[str]], Mapping[str, StoredRecord]]  # present records by id
+Accesses = Callable[[Sequence[str]], Iterable[tuple[str, int, int | None]]]  # id, access count and last access
 _Entries = dict[str, tuple[StoredRecord, int]]  # a record, and the touch counter it was read at
 
 
@@ -20,7 +18,7 @@ class RecordCache:
 
     Access counts change without a change count, so each record carries the touch counter it was read at. At another touch
     counter only its access count and last access are read again. An entry is valid for exactly one pair of counters, hence
-    threads and processes at different snapshots of the file cannot mislead each other.
+    threads and processes at different snapshots of the store cannot mislead each other.
     """
 
     def __init__(self) -> None:
@@ -28,17 +26,16 @@ class RecordCache:
         self._at: tuple[str, int] = ("", -1)  # store id and change count
         self._entries: _Entries = {}
 
-    def get(self, connection: apsw.Connection, ids: Sequence[str]) -> dict[str, StoredRecord]:
-        """Records by id, in the given order."""
-        state = counters.state(connection)
+    def get(self, ids: Sequence[str], state: StoreState, read: Read, accesses: Accesses) -> dict[str, StoredRecord]:
+        """Records by id, in the given order, of the moment at which `read` and `accesses` look."""
         entries = self._entries_at(state)
         cached = {id: entry for id in ids if (entry := entries.get(id)) is not None}
         found = {id: record for id, (record, touches) in cached.items() if touches == state.touches}
         if len(found) < len(cached):
             outdated = {id: record for id, (record, _) in cached.items() if id not in found}
-            found |= _kept(entries, _with_accesses(connection, outdated), state)
+            found |= _kept(entries, _with_accesses(accesses(list(outdated)), outdated), state)
         if missing := [id for id in ids if id not in cached]:
-            found |= _kept(entries, reads.get(connection, missing, None), state)
+            found |= _kept(entries, read(missing), state)
         return {id: found[id] for id in ids if id in found}
 
     def _entries_at(self, state: StoreState) -> _Entries:
@@ -58,15 +55,13 @@ def _kept(entries: _Entries, records: Mapping[str, StoredRecord], state: StoreSt
     return records
 
 
-def _with_accesses(connection: apsw.Connection, records: Mapping[str, StoredRecord]) -> dict[str, StoredRecord]:
+def _with_accesses(
+    found: Iterable[tuple[str, int, int | None]], records: Mapping[str, StoredRecord]
+) -> dict[str, StoredRecord]:
     """These records with their present access counts."""
-    sql = (
-        "SELECT m.id, m.access_count, m.last_access FROM memories m "
-        "WHERE m.id IN (SELECT value FROM json_each(?)) AND m.retired_at IS NULL"
-    )
     return {
         id: records[id]
         if records[id].access_count == count and records[id].last_access == last
         else replace(records[id], access_count=count, last_access=last)
-        for id, count, last in connection.execute(sql, (listed(list(records)),))
+        for id, count, last in found
     }
