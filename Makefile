@@ -4,8 +4,8 @@ PYTHON ?= $(shell for python in python3 python3.14 python3.13 python3.12 python3
 VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
-# Tests that take long or need weights, torch or a browser; .ci/run runs them too.
-HEAVY := slow or models or torch or browser
+# Tests that take long or need weights, torch, a browser or PostgreSQL; .ci/run runs them too.
+HEAVY := slow or models or torch or browser or postgres
 
 .PHONY: help demo test lint types format heavy setup clean
 

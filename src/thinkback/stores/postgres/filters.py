@@ -1,0 +1,106 @@
+"""A Filter as a WHERE clause with named parameters; `Filter.rejects` is the law, this is its translation."""
+
+from typing import Any
+
+from thinkback.model import Filter
+
+_EXACT_INTEGERS = 1 << 53  # up to here an integer and the real number of the same value are the same everywhere
+
+
+class Params(dict[str, Any]):
+    """Named parameters of a statement; every statement has `space`."""
+
+    def __init__(self, space: int, **more: Any) -> None:
+        super().__init__(space=space, **more)
+
+    def add(self, value: Any, cast: str = "") -> str:
+        """Binds a value and returns its placeholder."""
+        name = f"p{len(self)}"
+        self[name] = value
+        return f"%({name})s{cast}"
+
+
+def clause(filter: Filter, params: Params, row: str = "m", matching: list[int] | None = None) -> str:
+    """The condition on the columns of `row`, an alias of memories; its values are added to `params`.
+
+    `matching` are the versions that pass the metadata which SQL cannot compare (`beyond_sql`).
+    """
+    terms = [f"{row}.space = %(space)s", *_times(filter, params, row), *_sets(filter, params, row)]
+    terms += _contents(filter, params, row)
+    if matching is not None:
+        terms.append(f"{row}.seq = ANY({params.add(matching, '::bigint[]')})")
+    return " AND ".join(terms)
+
+
+def beyond_sql(filter: Filter) -> list[tuple[str, Any]]:
+    """The pairs of metadata that only Python compares as Python does: lists, objects, fractions and very large numbers."""
+    return [(key, value) for key, value in filter.metadata if not _simple(value)]
+
+
+def _simple(value: Any) -> bool:
+    small = isinstance(value, int) and abs(value) <= _EXACT_INTEGERS
+    return value is None or isinstance(value, bool | str) or small
+
+
+def _times(filter: Filter, params: Params, row: str) -> list[str]:
+    terms = []
+    if filter.known_at is None:
+        terms.append(f"{row}.retired_at IS NULL")
+    else:
+        at = params.add(filter.known_at, "::bigint")
+        terms.append(f"{row}.recorded_at <= {at} AND ({row}.retired_at IS NULL OR {row}.retired_at > {at})")
+    if filter.since is not None:
+        terms.append(f"{row}.date >= {params.add(filter.since, '::bigint')}")
+    if filter.until is not None:
+        terms.append(f"{row}.date < {params.add(filter.until, '::bigint')}")
+    if filter.as_of is not None:
+        at = params.add(filter.as_of, "::bigint")
+        terms.append(f"{row}.date <= {at} AND ({row}.valid_to IS NULL OR {row}.valid_to > {at})")
+    if not filter.everything:
+        now = params.add(filter.now, "::bigint")
+        if filter.as_of is None:
+            terms.append(f"({row}.valid_to IS NULL OR {row}.valid_to > {now})")
+        terms.append(f"({row}.expires_at IS NULL OR {row}.expires_at > {now}) AND {row}.archived_at IS NULL")
+    return terms
+
+
+def _sets(filter: Filter, params: Params, row: str) -> list[str]:
+    given = (
+        ("id", None if filter.ids is None else sorted(filter.ids)),
+        ("kind", filter.kinds or None),
+        ("tier", filter.tiers or None),
+        ("priority", filter.priorities or None),
+        ("thread", filter.threads or None),
+        ("source", filter.sources or None),
+    )
+    terms = [
+        f"{row}.{column} = ANY({params.add(list(values), '::text[]')})"
+        for column, values in given
+        if values is not None
+    ]
+    if filter.without_kinds:
+        terms.append(f"{row}.kind <> ALL({params.add(list(filter.without_kinds), '::text[]')})")
+    return terms
+
+
+def _contents(filter: Filter, params: Params, row: str) -> list[str]:
+    terms = [
+        f"EXISTS (SELECT 1 FROM thinkback.memory_tags t WHERE t.space = %(space)s AND t.tag = {params.add(tag)} "
+        f"AND t.seq = {row}.seq)"
+        for tag in filter.tags
+    ]
+    if filter.min_trust > 0:
+        terms.append(f"{row}.trust >= {params.add(filter.min_trust, '::float8')}")
+    terms += [_metadata(key, value, params, row) for key, value in filter.metadata if _simple(value)]
+    return terms
+
+
+def _metadata(key: str, value: Any, params: Params, row: str) -> str:
+    found = f"({row}.metadata::jsonb -> {params.add(key, '::text')})"
+    if value is None:
+        return f"coalesce({found}, 'null'::jsonb) = 'null'::jsonb"
+    if isinstance(value, bool):
+        return f"{found} = '{str(value).lower()}'::jsonb"
+    if isinstance(value, str):
+        return f"{found} = to_jsonb({params.add(value, '::text')})"
+    return f"{found} = to_jsonb({params.add(value, '::bigint')})"

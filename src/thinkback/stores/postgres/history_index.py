@@ -1,0 +1,76 @@
+"""Keyword search in what a space knew at an earlier moment: the versions known then get an index of their own in memory."""
+
+import json
+import threading
+from collections import OrderedDict
+from typing import Any
+
+import apsw
+
+from thinkback.model import REFLECTION, Filter, KeywordQuery, Scored
+from thinkback.stores.postgres.filters import clause
+from thinkback.stores.postgres.session import Tx
+from thinkback.stores.sqlite import fulltext, schema
+from thinkback.stores.sqlite.keywords import first_accepted, score_sql
+
+_MOMENTS_KEPT = 2
+
+
+class HistoryIndex:
+    """Indexes of the last few moments, kept until the space changes."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._moments: OrderedDict[tuple[int, str, int], apsw.Connection] = OrderedDict()
+
+    def search(
+        self, tx: Tx, query: KeywordQuery, filter: Filter, limit: int, matching: list[int] | None
+    ) -> list[Scored]:
+        """Best first, ties by id."""
+        if limit <= 0:
+            return []
+        with self._lock:
+            then = self._at(tx, filter)
+            found = dict(row for table in fulltext.homes(filter) for row in _matching(then, table, query))
+        params = tx.params(seqs=list(found))
+        passing = clause(filter, params, matching=matching)
+        sql = f"SELECT m.seq, m.id FROM thinkback.memories m WHERE {passing} AND m.seq = ANY(%(seqs)s::bigint[])"
+        hits = [Scored(id, found[seq]) for seq, id in tx.rows(sql, params)] if found else []
+        return sorted(hits, key=lambda hit: (-hit.score, hit.id))[:limit]
+
+    def close(self) -> None:
+        with self._lock:
+            while self._moments:
+                self._moments.popitem()[1].close()
+
+    def _at(self, tx: Tx, filter: Filter) -> apsw.Connection:
+        key = (filter.known_at or 0, tx.counters.store_id, tx.counters.changes)
+        if key not in self._moments:
+            self._moments[key] = _indexed(tx, filter)
+        self._moments.move_to_end(key)
+        while len(self._moments) > _MOMENTS_KEPT:
+            self._moments.popitem(last=False)[1].close()
+        return self._moments[key]
+
+
+def _matching(then: apsw.Connection, table: str, query: KeywordQuery) -> list[tuple[Any, ...]]:
+    sql = f"SELECT rowid, {score_sql(table)} FROM {table} WHERE {table} MATCH ?"
+    return first_accepted(query, lambda expression: then.execute(sql, (expression,)).fetchall())
+
+
+def _indexed(tx: Tx, filter: Filter) -> apsw.Connection:
+    params = tx.params()
+    known = clause(Filter(now=filter.now, known_at=filter.known_at, everything=True), params)
+    sql = f"SELECT m.seq, m.kind, m.text, m.essence, m.tags FROM thinkback.memories m WHERE {known} ORDER BY m.seq"
+    rows = tx.rows(sql, params)
+    then = apsw.Connection(":memory:")
+    for table, themes in ((fulltext.PRESENT, False), (fulltext.THEMES, True)):
+        then.execute(schema.full_text(table))
+        columns = (
+            (seq, *fulltext.columns(text, essence, json.loads(tags)))
+            for seq, kind, text, essence, tags in rows
+            if (kind == REFLECTION) is themes
+        )
+        with then:
+            then.executemany(f"INSERT INTO {table} (rowid, {', '.join(fulltext.COLUMNS)}) VALUES (?, ?, ?, ?)", columns)
+    return then

@@ -1,0 +1,236 @@
+"""Keyword search: BM25 over postings in plain SQL, with the numbers of FTS5 to the last bit.
+
+    score(d) = Σ over terms of idf · f · (k1 + 1) / (f + k1 · (1 − b + b · D / avgdl))
+
+The weights of terms are computed here, by the same library as SQLite's; the server multiplies, divides and adds them in the order
+of the query. What is more than plain words (phrases, prefixes, operators) is judged by FTS5 itself: postings narrow the rows, which
+are put into a table in memory and scored with the space's own number of rows and average length.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import apsw
+
+from thinkback.model import Filter, KeywordQuery, Scored
+from thinkback.stores.postgres import words
+from thinkback.stores.postgres.filters import clause
+from thinkback.stores.postgres.session import Tx
+from thinkback.stores.sqlite import fulltext, schema
+from thinkback.stores.sqlite.keywords import first_accepted, joined, plain_terms
+
+_QUOTED = re.compile(r'"((?:[^"]|"")*)"(\s*\*)?')
+_OPERATORS = re.compile(r"\b(?:AND|OR|NOT|NEAR)\b|\b\w+\s*:|[{}]")
+_BARE = re.compile(r"([^\s\"(){}^+,:*-]+)(\s*\*)?")
+_LAST = "\U0010ffff"
+_TABLE = "judged"
+
+
+@dataclass(frozen=True, slots=True)
+class Statistics:
+    """What BM25 needs to know of a class of postings."""
+
+    number: int
+    rows: int
+    tokens: int
+
+    @property
+    def average(self) -> float:
+        return words.average(self.tokens, self.rows)
+
+
+def classes(tx: Tx, filter: Filter) -> list[Statistics]:
+    """The classes that may hold what passes a filter; an empty one is left out."""
+    found = tx.counters
+    known = {
+        fulltext.PRESENT: Statistics(words.PRESENT, found.documents, found.tokens),
+        fulltext.THEMES: Statistics(words.THEMES, found.themes, found.theme_tokens),
+    }
+    return [known[home] for home in fulltext.homes(filter) if known[home].rows]
+
+
+def search(
+    tx: Tx,
+    query: KeywordQuery,
+    filter: Filter,
+    limit: int,
+    holding: "Frequencies",
+    matching: list[int] | None,
+) -> list[Scored]:
+    """Best first, ties by id; reflections are scored among themselves."""
+    if limit <= 0 or query.mode == "empty":
+        return []
+    spelt = plain_terms(words.reader(), query)
+    found = classes(tx, filter)
+    if spelt is None:
+        if not found:  # an unreadable expression is refused, whatever the space holds
+            _matches(query, [], Statistics(0, 0, 0))
+        return joined((_judged(tx, query, filter, limit, of, matching) for of in found), limit)
+    terms = [words._kept(term) for term in spelt]
+    return joined((_plain(tx, terms, filter, limit, of, holding, matching) for of in found), limit)
+
+
+class Frequencies:
+    """In how many rows of a space each term stands, remembered while its contents stay the same."""
+
+    MOST = 20_000
+
+    def __init__(self) -> None:
+        self._at: tuple[str, int] = ("", -1)
+        self._known: dict[tuple[int, str], int] = {}
+
+    def of(self, tx: Tx, number: int, terms: Sequence[str]) -> dict[str, int]:
+        """For a class of postings."""
+        at = (tx.counters.store_id, tx.counters.contents)
+        if at != self._at or len(self._known) > self.MOST:
+            self._at, self._known = at, {}
+        known = self._known
+        unknown = [term for term in words.distinct(terms) if (number, term) not in known]
+        if unknown:
+            sql = (
+                "SELECT p.term, count(*) FROM thinkback.postings p WHERE p.space = %(space)s AND p.class = %(class)s "
+                "AND p.term = ANY(%(terms)s::text[]) GROUP BY p.term"
+            )
+            found: Mapping[str, int] = dict(tx.rows(sql, tx.params(**{"class": number, "terms": unknown})))
+            known.update(((number, term), found.get(term, 0)) for term in unknown)
+        return {term: known[number, term] for term in terms}
+
+
+_SCORES = """
+SELECT p.seq, sum(t.idf * ((p.tf * %(k)s::float8) / (p.tf + %(k1)s::float8 * (%(rest)s::float8 + %(b)s::float8 * p.len
+/ %(average)s::float8))) ORDER BY t.ord) AS score
+FROM unnest(%(terms)s::text[], %(idfs)s::float8[]) WITH ORDINALITY AS t(term, idf, ord)
+JOIN thinkback.postings p ON p.space = %(space)s AND p.class = %(class)s AND p.term = t.term
+GROUP BY p.seq
+"""
+
+
+def _plain(
+    tx: Tx,
+    terms: Sequence[str],
+    filter: Filter,
+    limit: int,
+    of: Statistics,
+    holding: Frequencies,
+    matching: list[int] | None,
+) -> list[Scored]:
+    counts = holding.of(tx, of.number, terms)
+    there = [term for term in terms if counts[term]]
+    if not there:
+        return []
+    params = tx.params(
+        **{"class": of.number, "k": words.K1 + 1.0, "k1": words.K1, "b": words.B, "rest": 1 - words.B},
+        average=of.average,
+        terms=there,
+        idfs=[words.idf(of.rows, counts[term]) for term in there],
+    )
+    passing = clause(filter, params, matching=matching)
+    sql = (
+        f"SELECT m.id, s.score FROM ({_SCORES} ORDER BY score DESC) s "
+        f"JOIN thinkback.memories m ON m.space = %(space)s AND m.seq = s.seq WHERE {passing} "
+        f"ORDER BY s.score DESC FETCH FIRST ({params.add(limit, '::bigint')}) ROWS WITH TIES"
+    )
+    return [Scored(id, score) for id, score in tx.rows(sql, params)]
+
+
+# -- expert syntax
+
+
+def _judged(
+    tx: Tx, query: KeywordQuery, filter: Filter, limit: int, of: Statistics, matching: list[int] | None
+) -> list[Scored]:
+    candidates = _narrowed(tx, query, filter, of, matching)
+    passing = {seq: id for seq, id, passes, *_ in candidates if passes}
+    found = _matches(query, [(seq, *columns) for seq, _, _, *columns in candidates], of)
+    hits = [Scored(passing[seq], score) for seq, score in found if seq in passing]
+    return sorted(hits, key=lambda hit: (-hit.score, hit.id))[:limit]
+
+
+def _narrowed(
+    tx: Tx, query: KeywordQuery, filter: Filter, of: Statistics, matching: list[int] | None
+) -> list[tuple[Any, ...]]:
+    """Every row that holds a word of the query: number, id, whether it passes, and the columns of full text."""
+    asked = [_asked(text) for text in (query.expression, query.fallback) if text]
+    whole = words.distinct([term for exact, _ in asked for term in exact])
+    begun = words.distinct([term for _, beginnings in asked for term in beginnings])
+    params = tx.params(**{"class": of.number}, terms=whole)
+    ranges = [f"(p.term >= {params.add(start)} AND p.term < {params.add(start + _LAST)})" for start in begun]
+    either = " OR ".join(["p.term = ANY(%(terms)s::text[])", *ranges])
+    passing = clause(filter, params, matching=matching)
+    sql = (
+        f"SELECT m.seq, m.id, ({passing}), m.text, m.essence, m.tags FROM thinkback.memories m WHERE m.space = %(space)s "
+        "AND m.seq IN (SELECT p.seq FROM thinkback.postings p WHERE p.space = %(space)s AND p.class = %(class)s "
+        f"AND ({either}))"
+    )
+    return [(seq, id, passes, *_columns(*said)) for seq, id, passes, *said in tx.rows(sql, params)]
+
+
+def _columns(text: str, essence: str | None, tags: str) -> tuple[str, str, str]:
+    import json
+
+    return fulltext.columns(text, essence, json.loads(tags))
+
+
+def _asked(expression: str) -> tuple[list[str], list[str]]:
+    """Terms, and beginnings of terms, at least one of which stands in every row that a part of the expression matches."""
+    exact: list[str] = []
+    beginnings: list[str] = []
+    quoted = [(text.replace('""', '"'), bool(star)) for text, star in _QUOTED.findall(expression)]
+    rest = _OPERATORS.sub(" ", _QUOTED.sub(" ", expression))
+    for text, prefix in [*quoted, *((word, bool(star)) for word, star in _BARE.findall(rest))]:
+        terms = words.terms_of(text)
+        if prefix and len(terms) == 1:
+            beginnings += terms
+        else:  # of a phrase one term is enough, and the longest is the rarest, as a rule; the last may be a beginning
+            exact += sorted(terms[:-1] if prefix else terms, key=len)[-1:]
+    return exact, beginnings
+
+
+def _matches(query: KeywordQuery, rows: Sequence[Sequence[Any]], of: Statistics) -> list[tuple[int, float]]:
+    """The rows that FTS5 finds, with the scores they would have in an index of the whole space."""
+    table = apsw.Connection(":memory:")
+    try:
+        table.execute(schema.full_text(_TABLE))
+        with table:
+            table.executemany(f"INSERT INTO {_TABLE} (rowid, content, essence, tags) VALUES (?, ?, ?, ?)", rows)
+        table.register_fts5_function("space_bm25", _Bm25(of))
+        sql = f"SELECT rowid, space_bm25({_TABLE}) FROM {_TABLE} WHERE {_TABLE} MATCH ?"
+        found = first_accepted(query, lambda expression: table.execute(sql, (expression,)).fetchall())
+        return [(int(seq), float(score)) for seq, score in found]
+    finally:
+        table.close()
+
+
+class _Bm25:
+    """FTS5's bm25, step by step, with the number of rows and the average length of a larger index."""
+
+    def __init__(self, of: Statistics) -> None:
+        self._of = of
+        self._idfs: dict[tuple[Any, ...], list[float]] = {}
+
+    def __call__(self, api: apsw.FTS5ExtensionApi, *_: Any) -> float:
+        idfs = self._weights(api)
+        frequencies = [0.0] * len(idfs)
+        for phrase in range(len(idfs)):
+            for column, offsets in enumerate(api.phrase_locations(phrase)):
+                frequencies[phrase] += fulltext.WEIGHTS[column] * len(offsets)
+        length = float(api.column_size())
+        norm = words.K1 * (1 - words.B + words.B * length / self._of.average)
+        score = 0.0
+        for idf, f in zip(idfs, frequencies, strict=True):
+            score += idf * ((f * (words.K1 + 1.0)) / (f + norm))
+        return score
+
+    def _weights(self, api: apsw.FTS5ExtensionApi) -> list[float]:
+        key = tuple(tuple(phrase) for phrase in api.phrases)
+        if key not in self._idfs:
+            self._idfs[key] = [words.idf(self._of.rows, _holding(api, number)) for number in range(api.phrase_count)]
+        return self._idfs[key]
+
+
+def _holding(api: apsw.FTS5ExtensionApi, phrase: int) -> int:
+    seen: list[int] = []
+    api.query_phrase(phrase, lambda _, rows: rows.append(1), seen)
+    return len(seen)

@@ -1,0 +1,150 @@
+"""Reading memories: by id, by page, by version, by date; and all there is, for exports."""
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from thinkback.errors import Action, NotFound, Remedy
+from thinkback.inputs import check_integer
+from thinkback.model import Filter, Scored, StoredRecord, Vector
+from thinkback.stores.base import Snapshot
+from thinkback.stores.postgres import generations, journal, links
+from thinkback.stores.postgres.filters import Params, clause
+from thinkback.stores.postgres.rows import COLUMNS, select, to_record
+from thinkback.stores.postgres.session import Tx
+from thinkback.stores.sqlite.generations import STORED
+
+_AT = "m.recorded_at <= %(at)s AND (m.retired_at IS NULL OR m.retired_at > %(at)s)"
+_IN_ORDER = "WHERE m.space = %(space)s ORDER BY m.retired_at IS NULL, m.recorded_at, m.seq"
+_PAGE = 500  # records read at once
+Matching = list[int] | None
+
+
+def get(tx: Tx, ids: Sequence[str], known_at: int | None) -> dict[str, StoredRecord]:
+    """Records by id, in the order asked for."""
+    if not ids:
+        return {}
+    version = "m.retired_at IS NULL" if known_at is None else _AT
+    sql = f"WHERE m.space = %(space)s AND m.id = ANY(%(ids)s::text[]) AND {version}"
+    found = {record.id: record for record in select(tx, sql, tx.params(ids=list(ids), at=known_at))}
+    return {id: found[id] for id in ids if id in found}
+
+
+def accesses(tx: Tx, ids: Sequence[str]) -> list[tuple[str, int, int | None]]:
+    """Access count and last access of present memories."""
+    sql = (
+        "SELECT m.id, m.access_count, m.last_access FROM thinkback.memories m WHERE m.space = %(space)s "
+        "AND m.id = ANY(%(ids)s::text[]) AND m.retired_at IS NULL"
+    )
+    return tx.rows(sql, tx.params(ids=list(ids)))
+
+
+def page(tx: Tx, filter: Filter, limit: int | None, after: str | None, matching: Matching) -> list[StoredRecord]:
+    """Records newest first, from the one after `after`."""
+    most = None if limit is None else check_integer(limit, "limit")
+    params = tx.params(most=most)
+    sql = clause(filter, params, matching=matching)
+    if after is not None:
+        sql += f" AND (m.created_at, m.id) < ({params.add(_created(tx, after), '::bigint')}, {params.add(after)})"
+    return select(tx, f"WHERE {sql} ORDER BY m.created_at DESC, m.id DESC LIMIT %(most)s::bigint", params)
+
+
+def _created(tx: Tx, id: str) -> int:
+    sql = (
+        "SELECT m.created_at FROM thinkback.memories m WHERE m.space = %(space)s AND m.id = %(id)s "
+        "ORDER BY m.retired_at IS NOT NULL LIMIT 1"
+    )
+    created = tx.value(sql, tx.params(id=id))
+    if created is None:
+        raise NotFound(
+            f"cannot continue after {id!r}: there is no such memory",
+            code="unknown_memory",
+            remedy=Remedy(Action.LIST_MEMORIES),
+        )
+    return int(created)
+
+
+def count(tx: Tx, filter: Filter, matching: Matching) -> int:
+    """How many memories pass."""
+    params = tx.params()
+    passing = clause(filter, params, matching=matching)
+    return int(tx.value(f"SELECT count(*) FROM thinkback.memories m WHERE {passing}", params))
+
+
+def recent(tx: Tx, filter: Filter, limit: int, matching: Matching) -> list[Scored]:
+    """The newest by date; ties by id."""
+    params = tx.params(most=limit)
+    passing = clause(filter, params, matching=matching)
+    sql = (
+        f"SELECT m.id, m.date FROM thinkback.memories m WHERE {passing} "
+        "ORDER BY m.date DESC, m.id LIMIT greatest(%(most)s::bigint, 0)"
+    )
+    return [Scored(id, float(date)) for id, date in tx.rows(sql, params)]
+
+
+def dated(tx: Tx, moment: int, filter: Filter, limit: int, matching: Matching) -> list[Scored]:
+    """The nearest by date to a moment; ties by id. Each side is walked along the index, and only as far as needed."""
+    params = tx.params(most=limit, moment=moment)
+    passing = clause(filter, params, matching=matching)
+    sides = (("<=", "m.date DESC, m.id"), (">", "m.date, m.id"))
+    sql = " UNION ALL ".join(
+        f"(SELECT m.id, m.date FROM thinkback.memories m WHERE {passing} AND m.date {side} %(moment)s::bigint "
+        f"ORDER BY {order} LIMIT greatest(%(most)s::bigint, 0))"
+        for side, order in sides
+    )
+    near = [Scored(id, float(-abs(date - moment))) for id, date in tx.rows(sql, params)]
+    return sorted(near, key=lambda hit: (-hit.score, hit.id))[: max(limit, 0)]
+
+
+def history(tx: Tx, id: str) -> list[StoredRecord]:
+    """Every version, the present one last."""
+    sql = "WHERE m.space = %(space)s AND m.id = %(id)s ORDER BY m.retired_at IS NULL, m.recorded_at, m.seq"
+    return select(tx, sql, tx.params(id=id))
+
+
+def tags(tx: Tx) -> dict[str, int]:
+    """Every tag of present memories with its count."""
+    sql = (
+        "SELECT t.tag, count(*) FROM thinkback.memory_tags t JOIN thinkback.memories m ON m.space = %(space)s "
+        "AND m.seq = t.seq WHERE t.space = %(space)s AND m.retired_at IS NULL GROUP BY t.tag ORDER BY t.tag"
+    )
+    return dict(tx.rows(sql))
+
+
+# -- all there is
+
+
+def everything(tx: Tx, vectors: bool = False) -> Iterator[tuple[StoredRecord, Vector | None]]:
+    """Every version of every memory, retired ones first, in order of recording; with live vectors of present ones if wanted."""
+    live = tx.counters.live if vectors else None
+    seqs = [seq for (seq,) in tx.rows(f"SELECT m.seq FROM thinkback.memories m {_IN_ORDER}")]
+    for at in range(0, len(seqs), _PAGE):
+        yield from _page_of(tx, seqs[at : at + _PAGE], live)
+
+
+def _page_of(tx: Tx, seqs: Sequence[int], live: int | None) -> Iterator[tuple[StoredRecord, Vector | None]]:
+    params: Params = tx.params(seqs=list(seqs), live=live)
+    sql = f"SELECT m.seq, {COLUMNS} FROM thinkback.memories m WHERE m.space = %(space)s AND m.seq = ANY(%(seqs)s::bigint[])"
+    records = {row[0]: to_record(row[1:]) for row in tx.rows(sql, params)}
+    stored = {}
+    if live is not None:
+        sql = (
+            "SELECT v.seq, v.exact FROM thinkback.vectors v WHERE v.space = %(space)s AND v.generation = %(live)s "
+            "AND v.seq = ANY(%(seqs)s::bigint[])"
+        )
+        stored = {seq: np.frombuffer(exact, dtype=STORED) for seq, exact in tx.rows(sql, params)}
+    for seq in seqs:
+        record = records[seq]
+        yield record, stored.get(seq) if record.retired_at is None else None
+
+
+def snapshot(tx: Tx, vectors: bool) -> Snapshot:
+    """All there is in a view."""
+    live = generations.generation(tx)
+    return Snapshot(
+        space=None if live is None else live.space,
+        records=everything(tx, vectors),
+        edges=links.everything(tx),
+        judgements=journal.judgements(tx),
+        settings=journal.settings(tx),
+    )

@@ -1,0 +1,208 @@
+"""One database: what is checked when it is first reached, and its pool of connections.
+
+Statements are never prepared on the server and nothing is set for a session, so that the pool may stand behind pgbouncer in
+transaction mode: `SET LOCAL` and its like end with the transaction.
+"""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import psycopg
+from psycopg import adapt, conninfo, postgres, pq
+from psycopg.types import TypeInfo
+from psycopg_pool import ConnectionPool, PoolTimeout
+
+from thinkback.errors import InvalidInput, StoreError, StoreUnreachable
+from thinkback.stores.postgres import errors, schema
+
+OLDEST_SERVER = 140000
+SCHEMES = ("postgresql://", "postgres://")
+POOL_SIZE = 8
+CONNECT_S = 10
+WAIT_S = 30.0
+
+Connection = psycopg.Connection[Any]
+
+
+class Half(bytes):
+    """A half-precision vector in pgvector's binary form."""
+
+
+class HalfDumper(adapt.Dumper):
+    """Writes a `Half` as it is; `oid` is set once the server has told it."""
+
+    format = pq.Format.BINARY
+
+    def dump(self, obj: Any) -> bytes:
+        return bytes(obj)
+
+
+def is_url(path: object) -> bool:
+    """Whether a store is named by the address of a server."""
+    return isinstance(path, str) and path.startswith(SCHEMES)
+
+
+class Server:
+    """A database that is ours, of a version we know, and the connections to it."""
+
+    def __init__(
+        self,
+        url: str,
+        *,
+        pool_size: int = POOL_SIZE,
+        wait_s: float = WAIT_S,
+        read_only: bool = False,
+        create: bool = True,
+    ) -> None:
+        self.url = url
+        self.name = shown(url)
+        self.read_only = read_only
+        self._process = os.getpid()
+        first = connect(url)
+        try:
+            with errors.translated():
+                self.version = _check_server(first)
+                self.standby = bool(_value(first, "SELECT pg_is_in_recovery()"))
+                _prepare(first, migrate=create and not read_only and not self.standby)
+                context = _context(first)
+        finally:
+            first.close()
+        self.pool: ConnectionPool[Connection] = ConnectionPool(
+            url,
+            kwargs={"autocommit": True, "prepare_threshold": None, "connect_timeout": CONNECT_S, "context": context},
+            min_size=1,
+            max_size=pool_size,
+            timeout=wait_s,
+            name="thinkback",
+            open=True,
+        )
+
+    @contextmanager
+    def connection(self) -> Iterator[Connection]:
+        """A connection of the pool, outside any transaction."""
+        if self._process != os.getpid():
+            raise StoreError("the store was opened before this process was forked; open it again here", code="forked")
+        with errors.translated():
+            try:
+                connection = self.pool.getconn()
+            except PoolTimeout:
+                connect(self.url).close()  # if that fails, the server is what is wrong
+                raise
+            try:
+                yield connection
+            finally:
+                self.pool.putconn(connection)
+
+    def discard_broken(self) -> None:
+        """Replaces the idle connections that a restart of the server has left broken."""
+        with errors.translated():
+            self.pool.check()
+
+    def facts(self) -> dict[str, Any]:
+        """The server and its pool, for statistics and metrics."""
+        stats = self.pool.get_stats()
+        return {
+            "name": "postgresql",
+            "server": self.name,
+            "version": self.version,
+            "standby": self.standby,
+            "pool_size": stats.get("pool_size", 0),
+            "pool_max": stats.get("pool_max", 0),
+            "pool_available": stats.get("pool_available", 0),
+            "pool_waiting": stats.get("requests_waiting", 0),
+        }
+
+    def close(self) -> None:
+        self.pool.close()
+
+
+def shown(url: str) -> str:
+    """The address without user and password."""
+    parts = _parts(url)
+    host, port, database = parts.get("host", ""), parts.get("port", ""), parts.get("dbname", "")
+    return f"postgresql://{host}{f':{port}' if port else ''}/{database}"
+
+
+def _parts(url: str) -> dict[str, Any]:
+    try:
+        return conninfo.conninfo_to_dict(url)
+    except psycopg.ProgrammingError:
+        raise InvalidInput(
+            "not the address of a PostgreSQL database; write it as postgresql://user@host:5432/database",
+            code="store_url",
+        ) from None
+
+
+def connect(url: str) -> Connection:
+    """A connection outside the pool."""
+    where = shown(url)
+    try:
+        return psycopg.connect(url, autocommit=True, prepare_threshold=None, connect_timeout=CONNECT_S)
+    except psycopg.OperationalError as error:
+        said = " ".join(str(error).split())[:300]
+        raise StoreUnreachable(f"cannot connect to {where}: {said}", code="cannot_connect") from None
+
+
+def _check_server(connection: Connection) -> str:
+    number = connection.info.server_version
+    found = f"{number // 10000}.{number % 10000}"
+    if number < OLDEST_SERVER:
+        raise StoreError(
+            f"the server is PostgreSQL {found}; Thinkback needs {OLDEST_SERVER // 10000} or newer",
+            code="server_too_old",
+        )
+    encoding = connection.info.parameter_status("server_encoding")
+    if encoding != "UTF8":
+        raise StoreError(f"the database is encoded in {encoding}; create one in UTF8", code="encoding")
+    return found
+
+
+def _prepare(connection: Connection, migrate: bool) -> None:
+    """Migrates the schema, or refuses one that is not up to date."""
+    found = schema.version(connection)
+    schema.check_version(found)
+    if found < schema.VERSION:
+        if not migrate:
+            raise StoreError(
+                f"the database has schema version {found} and must be migrated to {schema.VERSION}; "
+                "open it once for writing as its owner",
+                code="not_migrated",
+            )
+        _need_pgvector(connection)
+        schema.migrate(connection)
+
+
+def _need_pgvector(connection: Connection) -> None:
+    if not _value(connection, "SELECT count(*) FROM pg_available_extensions WHERE name = 'vector'"):
+        raise StoreError(
+            "the server lacks the extension pgvector; install it on the server (package postgresql-18-pgvector)",
+            code="pgvector_missing",
+        )
+
+
+def _context(connection: Connection) -> adapt.AdaptersMap:
+    info = TypeInfo.fetch(connection, "halfvec")
+    if info is None:
+        raise StoreError(
+            "the extension vector is older than 0.7; run: ALTER EXTENSION vector UPDATE", code="pgvector_old"
+        )
+    adapters = adapt.AdaptersMap(postgres.adapters)
+    info.register(_Holder(adapters))
+    dumper = type("HalfDumper", (HalfDumper,), {"oid": info.oid})
+    adapters.register_dumper(Half, dumper)
+    return adapters
+
+
+class _Holder:
+    """The little that psycopg asks of something with adapters."""
+
+    def __init__(self, adapters: adapt.AdaptersMap) -> None:
+        self.adapters = adapters
+        self.connection = None
+
+
+def _value(connection: Connection, sql: str) -> Any:
+    row = connection.execute(sql).fetchone()
+    return row[0] if row else None

@@ -1,0 +1,261 @@
+"""Transactions of one space: views that read one moment, and writes that take their turn."""
+
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from threading import local
+from typing import Any, TypeVar
+
+import psycopg
+from psycopg import pq
+
+from thinkback.errors import NotFound, StoreConflict, StoreReadOnly, StoreUnreachable
+from thinkback.stores.base import StoreState
+from thinkback.stores.postgres import errors
+from thinkback.stores.postgres.filters import Params
+from thinkback.stores.postgres.server import Connection, Server
+
+T = TypeVar("T")
+COUNTERS = (
+    "store_id, changes, touches, contents, last_seq, last_entry, last_generation, live, "
+    "documents, tokens, themes, theme_tokens"
+)
+_PAUSE_S = 0.05  # before a second try, doubled with each
+
+
+@dataclass(frozen=True, slots=True)
+class Counters:
+    """A row of `spaces`."""
+
+    store_id: str
+    changes: int
+    touches: int
+    contents: int
+    last_seq: int
+    last_entry: int
+    last_generation: int
+    live: int | None
+    documents: int
+    tokens: int
+    themes: int
+    theme_tokens: int
+
+    @property
+    def state(self) -> StoreState:
+        return StoreState(self.store_id, self.changes, self.touches, str(self.contents))
+
+
+class Tx:
+    """One transaction of one space on one connection; threads may share it, statements run one after another."""
+
+    def __init__(self, connection: Connection, space: int, counters: Counters | None = None) -> None:
+        self.connection = connection
+        self.space = space
+        self._counters = counters
+
+    def params(self, **more: Any) -> Params:
+        return Params(self.space, **more)
+
+    def rows(self, sql: str, params: Mapping[str, Any] | None = None) -> list[tuple[Any, ...]]:
+        """The rows of a statement."""
+        return execute(self.connection, sql, params or self.params()).fetchall()
+
+    def value(self, sql: str, params: Mapping[str, Any] | None = None) -> Any:
+        """The first column of the first row, or None."""
+        row = execute(self.connection, sql, params or self.params()).fetchone()
+        return None if row is None else row[0]
+
+    def run(self, sql: str, params: Mapping[str, Any] | None = None) -> int:
+        """Runs a statement that returns nothing; how many rows it changed."""
+        return execute(self.connection, sql, params or self.params()).rowcount
+
+    def copy(self, table: str, columns: Sequence[str], types: Sequence[str], rows: Iterator[Sequence[Any]]) -> None:
+        """Writes many rows at once; `space` is put before each."""
+        sql = f"COPY thinkback.{table} (space, {', '.join(columns)}) FROM STDIN (FORMAT BINARY)"
+        with self.connection.cursor() as cursor, cursor.copy(sql) as copy:
+            copy.set_types(["int4", *types])
+            for row in rows:
+                copy.write_row((self.space, *row))
+
+    @property
+    def counters(self) -> Counters:
+        """The counters of the space; read once in a view, and after every write that moves them."""
+        if self._counters is None:
+            sql = f"SELECT {COUNTERS} FROM thinkback.spaces s WHERE s.space = %(space)s"
+            self._counters = counters_of(self.rows(sql))
+        return self._counters
+
+    def bump(self, **moved: int) -> Counters:
+        """Counts one change; `moved` is added to other counters. The row is locked already."""
+        params = self.params()
+        steps = "".join(f", {name} = {name} + {params.add(by, '::bigint')}" for name, by in moved.items() if by)
+        sql = (
+            f"UPDATE thinkback.spaces s SET changes = changes + 1{steps} WHERE s.space = %(space)s RETURNING {COUNTERS}"
+        )
+        self._counters = counters_of(self.rows(sql, params))
+        return self._counters
+
+    def moved(self, to: Counters | None = None) -> None:
+        """Forgets the counters, because a statement moved them, or learns where they stand."""
+        self._counters = to
+
+
+def execute(connection: Connection, sql: str, params: Mapping[str, Any] | None) -> psycopg.Cursor[Any]:
+    """Every statement of a store passes here."""
+    return connection.execute(sql, params, binary=True)
+
+
+def counters_of(rows: list[tuple[Any, ...]]) -> Counters:
+    if not rows:
+        raise NotFound("the space was dropped meanwhile", code="unknown_space")
+    return Counters(*rows[0])
+
+
+class Sessions:
+    """Hands out transactions; each thread has at most one that writes."""
+
+    def __init__(self, server: Server, space: int) -> None:
+        self.server = server
+        self.space = space
+        self._local = local()
+
+    @property
+    def current(self) -> Tx | None:
+        """This thread's write transaction."""
+        return getattr(self._local, "tx", None)
+
+    @contextmanager
+    def view(self) -> Iterator[Tx]:
+        """Reads of one moment; inside this thread's write transaction, that one's."""
+        current = self.current
+        if current is not None:
+            yield current
+            return
+        with self._begun("ISOLATION LEVEL REPEATABLE READ READ ONLY") as (connection, _), errors.translated():
+            try:
+                yield Tx(connection, self.space)
+            finally:
+                _end(connection, "COMMIT")
+
+    def read(self, work: Callable[[Tx], T]) -> T:
+        """Reads in a view of its own; a lost connection is tried again, because nothing was written."""
+        if self.current is not None:
+            with errors.translated():
+                return work(self.current)
+
+        def once() -> T:
+            with self.view() as tx:
+                return work(tx)
+
+        return self._repeated(once)
+
+    def in_view(self, tx: Tx, work: Callable[[Tx], T]) -> T:
+        """Reads in a view that was opened before."""
+        with errors.translated():
+            return work(tx)
+
+    def write(self, work: Callable[[Tx], T]) -> T:
+        """One transaction; inside another one, a part of it that can fail by itself.
+
+        Tried again after a conflict, and after a connection was lost before the commit was sent.
+        """
+        if self.current is not None:
+            with self._nested(self.current) as tx:
+                return work(tx)
+
+        def once() -> T:
+            with self.transaction() as tx:
+                return work(tx)
+
+        return self._repeated(once)
+
+    @contextmanager
+    def transaction(self) -> Iterator[Tx]:
+        """A write transaction that holds the row of its space, so that writers of one space take turns."""
+        if self.current is not None:
+            with self._nested(self.current) as tx:
+                yield tx
+            return
+        if self.server.read_only:
+            raise StoreReadOnly(f"{self.server.name} was opened with read_only=True and cannot be changed")
+        lock = f"; SELECT {COUNTERS} FROM thinkback.spaces s WHERE s.space = {self.space} FOR UPDATE"
+        with self._begun("ISOLATION LEVEL READ COMMITTED", lock) as (connection, locked):
+            tx = Tx(connection, self.space, counters_of(locked))
+            self._local.tx = tx
+            try:
+                with errors.translated():
+                    yield tx
+            except BaseException:
+                _end(connection, "ROLLBACK")
+                raise
+            finally:
+                self._local.tx = None
+            _commit(connection)
+
+    @contextmanager
+    def _nested(self, tx: Tx) -> Iterator[Tx]:
+        with errors.translated():
+            tx.connection.execute("SAVEPOINT inner_write")
+            try:
+                yield tx
+            except BaseException:
+                tx.moved()
+                _end(tx.connection, "ROLLBACK TO SAVEPOINT inner_write; RELEASE SAVEPOINT inner_write")
+                raise
+            tx.connection.execute("RELEASE SAVEPOINT inner_write")
+
+    @contextmanager
+    def _begun(self, how: str, lock: str = "") -> Iterator[tuple[Connection, list[tuple[Any, ...]]]]:
+        """A connection with a transaction begun, and the row that `lock` locked; a broken connection is replaced."""
+        begin = f"BEGIN {how}; SET LOCAL thinkback.space = '{self.space}'{lock}"
+        for attempt in range(errors.TRIES):
+            with self.server.connection() as connection:
+                try:
+                    begun = connection.execute(begin)
+                    locked = _last_rows(begun) if lock else []
+                except psycopg.OperationalError as error:
+                    if attempt + 1 == errors.TRIES or not isinstance(errors.of(error), StoreUnreachable):
+                        raise
+                else:
+                    yield connection, locked
+                    return
+            time.sleep(_PAUSE_S * 2**attempt)
+            self.server.discard_broken()
+
+    def _repeated(self, once: Callable[[], T]) -> T:
+        for attempt in range(errors.TRIES - 1):
+            try:
+                return once()
+            except (StoreConflict, StoreUnreachable) as error:
+                if error.code in ("commit_unknown", "cannot_connect"):
+                    raise
+                time.sleep(_PAUSE_S * 2**attempt)
+        return once()
+
+
+def _last_rows(cursor: psycopg.Cursor[Any]) -> list[tuple[Any, ...]]:
+    """The rows of the last of several statements."""
+    while cursor.nextset():
+        pass
+    return cursor.fetchall()
+
+
+def _commit(connection: Connection) -> None:
+    try:
+        connection.execute("COMMIT")
+    except psycopg.OperationalError as error:
+        found = errors.of(error)
+        if isinstance(found, StoreUnreachable):
+            raise StoreUnreachable(
+                "the connection was lost during the commit; the write may or may not have been kept",
+                code="commit_unknown",
+            ) from error
+        raise found from error
+    except psycopg.Error as error:
+        raise errors.of(error) from error
+
+
+def _end(connection: Connection, sql: str) -> None:
+    if connection.info.transaction_status != pq.TransactionStatus.UNKNOWN and not connection.closed:
+        connection.execute(sql)

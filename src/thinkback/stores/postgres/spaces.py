@@ -1,0 +1,100 @@
+"""The spaces of one database: thousands of them share its tables and one pool of connections."""
+
+import secrets
+from typing import Any
+
+from thinkback.stores.base import Ids, check_space, unknown_space
+from thinkback.stores.postgres.schema import BY_SPACE
+from thinkback.stores.postgres.server import POOL_SIZE, WAIT_S, Connection, Server
+from thinkback.stores.postgres.store import PostgresStore
+
+
+class PostgresSpaces:
+    """Opens, lists, makes and drops the spaces of a database."""
+
+    def __init__(
+        self, url: str, *, pool_size: int = POOL_SIZE, wait_s: float = WAIT_S, read_only: bool = False
+    ) -> None:
+        self.server = Server(url, pool_size=pool_size, wait_s=wait_s, read_only=read_only)
+
+    def open(self, name: str) -> PostgresStore:
+        return PostgresStore(self.server, self._number(name), name)
+
+    def names(self) -> Ids:
+        with self.server.connection() as connection:
+            return [name for (name,) in connection.execute("SELECT d.name FROM thinkback.directory d ORDER BY d.name")]
+
+    def exists(self, name: str) -> bool:
+        return self._found(check_space(name)) is not None
+
+    def create(self, name: str) -> None:
+        self._number(name)
+
+    def drop(self, name: str) -> None:
+        with self.server.connection() as connection:
+            connection.execute("BEGIN")
+            try:
+                number = _one(
+                    connection,
+                    "DELETE FROM thinkback.directory d WHERE d.name = %s RETURNING d.space",
+                    (check_space(name),),
+                )
+                if number is None:
+                    raise unknown_space(name)
+                connection.execute(f"SET LOCAL thinkback.space = '{int(number)}'")
+                for table in BY_SPACE:
+                    connection.execute(f"DELETE FROM thinkback.{table} x WHERE x.space = %s", (number,))
+            except BaseException:
+                connection.execute("ROLLBACK")
+                raise
+            connection.execute("COMMIT")
+
+    def close(self) -> None:
+        self.server.close()
+
+    def _found(self, name: str) -> int | None:
+        with self.server.connection() as connection:
+            found = _one(connection, "SELECT d.space FROM thinkback.directory d WHERE d.name = %s", (name,))
+        return None if found is None else int(found)
+
+    def _number(self, name: str) -> int:
+        """The number of a space, made if absent."""
+        number = self._found(check_space(name))
+        if number is not None:
+            return number
+        if self.server.read_only or self.server.standby:
+            raise unknown_space(name)
+        with self.server.connection() as connection:
+            connection.execute("BEGIN")
+            try:
+                sql = "INSERT INTO thinkback.directory (name) VALUES (%s) ON CONFLICT DO NOTHING RETURNING space"
+                number = _one(connection, sql, (name,))
+                if number is not None:
+                    connection.execute(f"SET LOCAL thinkback.space = '{int(number)}'")
+                    sql = "INSERT INTO thinkback.spaces (space, store_id) VALUES (%s, %s)"
+                    connection.execute(sql, (number, secrets.token_hex(8)))
+            except BaseException:
+                connection.execute("ROLLBACK")
+                raise
+            connection.execute("COMMIT")
+        if number is None:  # another process was faster
+            number = self._found(name)
+        if number is None:
+            raise unknown_space(name)
+        return int(number)
+
+
+def open_store(url: str, space: str, *, read_only: bool = False, pool_size: int = POOL_SIZE) -> PostgresStore:
+    """One space of a database, with a pool of its own that closes with the store."""
+    spaces = PostgresSpaces(url, pool_size=pool_size, read_only=read_only)
+    try:
+        store = spaces.open(space)
+    except BaseException:
+        spaces.close()
+        raise
+    return PostgresStore(spaces.server, store._sessions.space, space, release=spaces.close)
+
+
+def _one(connection: Connection, sql: str, values: tuple[Any, ...]) -> Any:
+    row = connection.execute(sql, values).fetchone()
+    return None if row is None else row[0]

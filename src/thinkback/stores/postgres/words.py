@@ -1,0 +1,66 @@
+"""Terms of texts, made by FTS5's own tokenizer, and BM25's numbers for them."""
+
+import hashlib
+import math
+import threading
+from collections import Counter
+from collections.abc import Iterable, Sequence
+
+import apsw
+
+from thinkback.model import StoredRecord
+from thinkback.stores.segmentation import segment
+from thinkback.stores.sqlite.fulltext import indexed
+from thinkback.stores.sqlite.impact import tokens
+
+PRESENT, THEMES = 0, 1  # the classes of postings: what was said, and what was derived from it
+K1, B = 1.2, 0.75
+_LEAST_IDF = 1e-6
+_LONGEST = 200  # bytes of a term that are kept as they are; index entries have a limit
+_local = threading.local()
+
+
+def reader() -> apsw.Connection:
+    """A database in memory, for its tokenizer; each thread has one."""
+    if not hasattr(_local, "reader"):
+        _local.reader = apsw.Connection(":memory:")
+    found: apsw.Connection = _local.reader
+    return found
+
+
+def terms_of(text: str) -> list[str]:
+    """The terms of a text as postings spell them."""
+    return [_kept(word) for word in tokens(reader(), text)]
+
+
+def _kept(word: bytes) -> str:
+    if len(word) <= _LONGEST:
+        return word.decode(errors="replace")
+    start = word[: _LONGEST // 2].decode(errors="ignore")
+    return f"{start}\x01{hashlib.sha256(word).hexdigest()}"
+
+
+def counted(record: StoredRecord) -> tuple[Counter[str], int]:
+    """How often each term stands in a version's text, essence and tags, and how many terms there are."""
+    terms = [term for column in indexed(record) for term in terms_of(column)]
+    return Counter(terms), len(terms)
+
+
+def plain(words: Iterable[str]) -> dict[str, list[str]]:
+    """The terms of each word."""
+    return {word: terms_of(segment(word)) for word in words}
+
+
+def idf(rows: int, holding: int) -> float:
+    """BM25's weight of a term, as FTS5 has it."""
+    weight = math.log((rows - holding + 0.5) / (holding + 0.5))
+    return _LEAST_IDF if weight <= 0.0 else weight
+
+
+def average(tokens: int, rows: int) -> float:
+    """The mean length of a row."""
+    return (tokens / rows if rows else 1.0) or 1.0
+
+
+def distinct(terms: Sequence[str]) -> list[str]:
+    return list(dict.fromkeys(terms))

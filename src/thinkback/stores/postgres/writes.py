@@ -1,0 +1,309 @@
+"""Writing memories: text, postings, tags and vector together, inside the caller's transaction.
+
+A few memories are one statement, many are copied. Every write begins with the row of its space locked, so numbers and counters
+need no further care.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+from thinkback.errors import Action, NotFound, Remedy, unknown_memory
+from thinkback.fields import STANDING, VERSIONED
+from thinkback.inputs import validate_changes
+from thinkback.model import REFLECTION, Draft, StoredRecord, Vector
+from thinkback.stores.base import EmbeddingSpace
+from thinkback.stores.postgres import generations, words
+from thinkback.stores.postgres.rows import COLUMNS, NAMES, TYPES, to_record, to_row
+from thinkback.stores.postgres.schema import WIDEST_HEAD
+from thinkback.stores.postgres.session import COUNTERS, Counters, Tx, counters_of
+from thinkback.stores.sqlite.generations import STORED, Generation, unit_rows
+from thinkback.stores.versions import first_version, id_taken, next_version, positions, refuse_twins
+
+COPIED_FROM = 100  # so many memories at once are copied, not inserted
+_NO_VECTORS: tuple[list[int], Vector | None] = ([], None)
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """Versions to be written together, with their terms and vectors; `places` says which of them have a vector."""
+
+    records: Sequence[StoredRecord]
+    terms: Sequence[tuple[Mapping[str, int], int]]  # of each record: how often each term occurs, and how many there are
+    live: Generation | None = None
+    places: Sequence[int] = ()
+    vectors: Vector | None = None
+
+    def moved(self) -> dict[str, int]:
+        """By how much the counters of the space move."""
+        total = dict.fromkeys(("documents", "tokens", "themes", "theme_tokens"), 0)
+        for record, (_, length) in zip(self.records, self.terms, strict=False):
+            rows, tokens = ("themes", "theme_tokens") if record.kind == REFLECTION else ("documents", "tokens")
+            total[rows] += 1
+            total[tokens] += length
+        return total
+
+
+def class_of(record: StoredRecord) -> int:
+    """Which postings a version belongs to."""
+    return words.THEMES if record.kind == REFLECTION else words.PRESENT
+
+
+def add(
+    tx: Tx, drafts: Sequence[Draft], now: int, space: EmbeddingSpace | None, new_ids: Callable[[int], Sequence[str]]
+) -> list[StoredRecord]:
+    """Writes validated drafts; `new_ids(n)` names those that have no name yet."""
+    _refuse_taken(tx, [draft.id for draft in drafts if draft.id is not None])
+    names = iter(new_ids(sum(draft.id is None for draft in drafts)))
+    places = positions(drafts, partial(_last_positions, tx))
+    records = [
+        first_version(draft, draft.id or next(names), place, now) for draft, place in zip(drafts, places, strict=True)
+    ]
+    given = [place for place, draft in enumerate(drafts) if draft.vector is not None]
+    live, unit = None, None
+    if given:
+        live = generations.live_for(tx, space)
+        unit = unit_rows([drafts[place].vector for place in given], live.space.dimensions)
+    put(tx, Batch(records, [words.counted(record) for record in records], live, given, unit))
+    return records
+
+
+def _refuse_taken(tx: Tx, ids: Sequence[str]) -> None:
+    refuse_twins(ids)
+    sql = (
+        "SELECT m.id FROM thinkback.memories m WHERE m.space = %(space)s AND m.id = ANY(%(ids)s::text[]) "
+        "AND m.retired_at IS NULL LIMIT 1"
+    )
+    taken = tx.value(sql, tx.params(ids=list(ids))) if ids else None
+    if taken is not None:
+        raise id_taken(taken)
+
+
+def _last_positions(tx: Tx, threads: Sequence[str]) -> dict[str, int]:
+    sql = (
+        "SELECT m.thread, max(m.position) FROM thinkback.memories m WHERE m.space = %(space)s "
+        "AND m.thread = ANY(%(threads)s::text[]) AND m.retired_at IS NULL GROUP BY m.thread"
+    )
+    return dict(tx.rows(sql, tx.params(threads=list(threads))))
+
+
+def put(tx: Tx, batch: Batch) -> Counters:
+    """Writes a batch and moves the counters."""
+    if len(batch.records) < COPIED_FROM:
+        found = counters_of(tx.rows(*insertion(tx, batch)))
+        tx.moved(found)
+        return found
+    found = tx.bump(contents=1, last_seq=len(batch.records), **batch.moved())
+    _copy(tx, batch, found.last_seq - len(batch.records) + 1, found.changes)
+    return found
+
+
+# -- a few at once: one statement
+
+
+def insertion(tx: Tx, batch: Batch) -> tuple[str, Mapping[str, Any]]:
+    """One statement that takes numbers, writes everything and returns the counters; no row, if the generation is another."""
+    params = tx.params(count=len(batch.records), live=None if batch.live is None else batch.live.number)
+    steps = "".join(f", {name} = {name} + {params.add(by, '::bigint')}" for name, by in batch.moved().items() if by)
+    parts = [
+        "s AS (UPDATE thinkback.spaces s SET changes = changes + 1, contents = contents + 1, "
+        f"last_seq = last_seq + %(count)s{steps} WHERE s.space = %(space)s "
+        f"AND (%(live)s::integer IS NULL OR s.live = %(live)s) RETURNING {COUNTERS})"
+    ]
+    numbered = "s.last_seq - %(count)s + u.ord"
+    columns = list(zip(*map(to_row, batch.records), strict=True))
+    arrays = ", ".join(params.add(list(column), f"::{type}[]") for column, type in zip(columns, TYPES, strict=True))
+    parts.append(
+        f"m AS (INSERT INTO thinkback.memories (space, seq, changed, {', '.join(NAMES)}) "
+        f"SELECT %(space)s, {numbered}, s.changes, {', '.join(f'u.{name}' for name in NAMES)} "
+        f"FROM s, unnest({arrays}) WITH ORDINALITY AS u({', '.join(NAMES)}, ord))"
+    )
+    tagged = [(tag, ord) for ord, record in enumerate(batch.records, 1) for tag in record.tags]
+    if tagged:
+        params["tags"], params["tag_ords"] = map(list, zip(*tagged, strict=True))
+        parts.append(
+            f"t AS (INSERT INTO thinkback.memory_tags (space, tag, seq) SELECT %(space)s, u.tag, {numbered} "
+            "FROM s, unnest(%(tags)s::text[], %(tag_ords)s::bigint[]) AS u(tag, ord))"
+        )
+    posted = list(_postings(batch, 1))
+    if posted:
+        names = ("class", "term", "ord", "tf", "len")
+        params |= zip((f"p_{name}" for name in names), map(list, zip(*posted, strict=True)), strict=True)
+        parts.append(
+            "p AS (INSERT INTO thinkback.postings (space, class, term, seq, tf, len) "
+            f"SELECT %(space)s, u.class, u.term, {numbered}, u.tf, u.len "
+            "FROM s, unnest(%(p_class)s::smallint[], %(p_term)s::text[], %(p_ord)s::bigint[], %(p_tf)s::integer[], "
+            "%(p_len)s::integer[]) AS u(class, term, ord, tf, len))"
+        )
+    if batch.live is not None and batch.vectors is not None:
+        head = "head" if batch.live.space.dimensions <= WIDEST_HEAD else "wide"
+        params["v_ord"] = [place + 1 for place in batch.places]
+        params["exact"] = [row.astype(STORED, copy=False).tobytes() for row in batch.vectors]
+        params["half"] = generations.halves(batch.vectors)
+        parts.append(
+            f"v AS (INSERT INTO thinkback.vectors (space, generation, seq, exact, {head}) "
+            f"SELECT %(space)s, %(live)s, {numbered}, u.exact, u.half "
+            "FROM s, unnest(%(v_ord)s::bigint[], %(exact)b, %(half)b) AS u(ord, exact, half))"
+        )
+    return f"WITH {', '.join(parts)} SELECT {COUNTERS} FROM s", params
+
+
+def _postings(batch: Batch, first: int) -> Iterator[tuple[int, str, int, int, int]]:
+    for seq, (record, (terms, length)) in enumerate(zip(batch.records, batch.terms, strict=False), first):
+        number = class_of(record)
+        for term, count in terms.items():
+            yield number, term, seq, count, length
+
+
+# -- many at once
+
+
+def _copy(tx: Tx, batch: Batch, first: int, changed: int) -> None:
+    numbered = list(enumerate(batch.records, first))
+    tx.copy(
+        "memories",
+        ("seq", "changed", *NAMES),
+        ("int8", "int8", *TYPES),
+        ((seq, changed, *to_row(record)) for seq, record in numbered),
+    )
+    tx.copy("memory_tags", ("tag", "seq"), ("text", "int8"), ((tag, seq) for seq, r in numbered for tag in r.tags))
+    copy_postings(tx, _postings(batch, first))
+    if batch.live is not None and batch.vectors is not None:
+        seqs = [first + place for place in batch.places]
+        rows = generations.columns(batch.live.number, seqs, batch.vectors)
+        tx.copy("vectors", generations.COPIED, generations.COPIED_TYPES, iter(rows))
+
+
+def copy_postings(tx: Tx, rows: Iterable[tuple[int, str, int, int, int]]) -> None:
+    """Writes many postings at once: class, term, number, frequency, length."""
+    sql = "COPY thinkback.postings (space, class, term, seq, tf, len) FROM STDIN"
+    with tx.connection.cursor() as cursor, cursor.copy(sql) as copy:
+        lines = [f"{tx.space}\t{c}\t{_escaped(term)}\t{seq}\t{tf}\t{length}\n" for c, term, seq, tf, length in rows]
+        copy.write("".join(lines))
+
+
+def _escaped(term: str) -> str:
+    return term.replace("\\", "\\\\").replace("\t", "\\t").replace("\n", "\\n").replace("\r", "\\r")
+
+
+# -- changing
+
+
+def update(
+    tx: Tx, id: str, changes: Mapping[str, Any], now: int, given: tuple[Vector, EmbeddingSpace | None] | None
+) -> StoredRecord:
+    """Retires the present version and writes a new one; a vector made for the old text does not follow a new one."""
+    checked = validate_changes(changes, VERSIONED)
+    old_seq, old = present(tx, id)
+    new = next_version(old, checked, now, partial(_last_positions, tx))
+    keeps_vector = given is None and old.embedded and new.text == old.text
+    new = replace(new, embedded=given is not None or keeps_vector)
+    live, unit = None, None
+    if given is not None:
+        live = generations.live_for(tx, given[1])
+        unit = unit_rows([given[0]], live.space.dimensions)
+    params = tx.params(retired=new.recorded_at, change=tx.counters.changes + 1, seq=old_seq)
+    sql = (
+        "UPDATE thinkback.memories m SET retired_at = %(retired)s, changed = %(change)s "
+        "WHERE m.space = %(space)s AND m.seq = %(seq)s"
+    )
+    tx.run(sql, params)
+    unpost(tx, [(old_seq, old)])
+    found = put(tx, Batch([new], [words.counted(new)], live, [0] if given is not None else [], unit))
+    if given is None and new.text == old.text:
+        generations.copy(tx, old_seq, found.last_seq)
+    return new
+
+
+def unpost(tx: Tx, numbered: Sequence[tuple[int, StoredRecord]]) -> None:
+    """Takes versions out of the postings, and their lengths from the counters."""
+    batch = Batch([record for _, record in numbered], [words.counted(record) for _, record in numbered])
+    rows = [
+        (class_of(record), term, seq)
+        for (seq, record), (terms, _) in zip(numbered, batch.terms, strict=True)
+        for term in terms
+    ]
+    if rows:
+        classes, terms, seqs = map(list, zip(*rows, strict=True))
+        tx.run(
+            "DELETE FROM thinkback.postings p USING unnest(%(classes)s::smallint[], %(terms)s::text[], %(seqs)s::bigint[]) "
+            "AS u(class, term, seq) WHERE p.space = %(space)s AND p.class = u.class AND p.term = u.term AND p.seq = u.seq",
+            tx.params(classes=classes, terms=terms, seqs=seqs),
+        )
+    moved = batch.moved()
+    steps = ", ".join(f"{name} = {name} - %({name})s" for name in moved)
+    tx.run(f"UPDATE thinkback.spaces s SET {steps} WHERE s.space = %(space)s", tx.params(**moved))
+    tx.moved()
+
+
+def present(tx: Tx, id: str) -> tuple[int, StoredRecord]:
+    """The number and the record of the present version."""
+    sql = (
+        f"SELECT m.seq, {COLUMNS} FROM thinkback.memories m "
+        "WHERE m.space = %(space)s AND m.id = %(id)s AND m.retired_at IS NULL"
+    )
+    rows = tx.rows(sql, tx.params(id=id))
+    if not rows:
+        raise unknown_memory(id)
+    return rows[0][0], to_record(rows[0][1:])
+
+
+def amend(tx: Tx, changes: Mapping[str, Mapping[str, Any]]) -> None:
+    """Changes standing in place."""
+    checked = {id: validate_changes(values, STANDING) for id, values in changes.items()}
+    require(tx, list(checked))
+    change = tx.bump().changes
+    for id, values in checked.items():
+        stored = {name: int(value) if isinstance(value, bool) else value for name, value in values.items()}
+        assignments = "".join(f"{name} = %({name})s, " for name in stored)
+        sql = (
+            f"UPDATE thinkback.memories m SET {assignments}changed = %(change_)s "
+            "WHERE m.space = %(space)s AND m.id = %(id_)s AND m.retired_at IS NULL"
+        )
+        tx.run(sql, tx.params(change_=change, id_=id, **stored))
+
+
+def require(tx: Tx, ids: Sequence[str]) -> None:
+    """Raises NotFound unless all these memories exist."""
+    sql = (
+        "SELECT m.id FROM thinkback.memories m WHERE m.space = %(space)s AND m.id = ANY(%(ids)s::text[]) "
+        "AND m.retired_at IS NULL"
+    )
+    there = {id for (id,) in tx.rows(sql, tx.params(ids=list(ids)))} if ids else set()
+    missing = [id for id in ids if id not in there]
+    if missing:
+        others = f" (and {len(missing) - 1} more)" if len(missing) > 1 else ""
+        raise NotFound(
+            f"there is no memory {missing[0]!r}{others}", code="unknown_memory", remedy=Remedy(Action.LIST_MEMORIES)
+        )
+
+
+def touch(tx: Tx, accesses: Mapping[str, int], now: int) -> None:
+    """Counts accesses; only the counter of touches moves, for nothing that is searched changed."""
+    sql = (
+        "UPDATE thinkback.memories m SET access_count = access_count + u.count, "
+        "last_access = greatest(coalesce(last_access, %(now)s), %(now)s) "
+        "FROM unnest(%(ids)s::text[], %(counts)s::bigint[]) AS u(id, count) "
+        "WHERE m.space = %(space)s AND m.id = u.id AND m.retired_at IS NULL"
+    )
+    tx.run(sql, tx.params(ids=list(accesses), counts=list(accesses.values()), now=now))
+    tx.run("UPDATE thinkback.spaces s SET touches = touches + 1 WHERE s.space = %(space)s")
+    tx.moved()
+
+
+def forget(tx: Tx, ids: Sequence[str]) -> list[str]:
+    """Removes memories with their links and returns the ids that existed; what is noted of them is for `journal.drop`."""
+    sql = f"SELECT m.seq, {COLUMNS} FROM thinkback.memories m WHERE m.space = %(space)s AND m.id = ANY(%(ids)s::text[])"
+    found = [(row[0], to_record(row[1:])) for row in tx.rows(sql, tx.params(ids=list(ids)))]
+    if not found:
+        return []
+    unpost(tx, [(seq, record) for seq, record in found if record.retired_at is None])
+    gone = {record.id for _, record in found}
+    params = tx.params(seqs=[seq for seq, _ in found], ids=sorted(gone))
+    for table in ("vectors", "memory_tags", "memories"):
+        tx.run(f"DELETE FROM thinkback.{table} m WHERE m.space = %(space)s AND m.seq = ANY(%(seqs)s::bigint[])", params)
+    for end in ("from_id", "to_id"):
+        tx.run(f"DELETE FROM thinkback.edges e WHERE e.space = %(space)s AND e.{end} = ANY(%(ids)s::text[])", params)
+    tx.bump(contents=1)
+    return [id for id in dict.fromkeys(ids) if id in gone]
