@@ -32,7 +32,9 @@ def live_for(tx: Tx, space: EmbeddingSpace | None) -> Generation:
     live = generation(tx)
     if live is None:
         if space is None:
-            raise InvalidInput("vectors were given without saying which model made them; pass their embedding space")
+            raise InvalidInput(
+                "vectors need the embedding space of the model that made them", code="no_embedding_space"
+            )
         return _open(tx, space, "live")
     if space is not None and space != live.space:
         raise EmbeddingSpaceMismatch(
@@ -183,7 +185,7 @@ def finish(tx: Tx, space: EmbeddingSpace) -> None:
     if missing:
         raise StoreError(
             f"{missing} versions of memories still lack a vector of {building.space.fingerprint}; embed them first",
-            code="reembedding_unfinished",
+            code="vectors_missing",
         )
     live = tx.counters.live
     if live is not None:
@@ -200,7 +202,7 @@ def finish(tx: Tx, space: EmbeddingSpace) -> None:
 def _building(tx: Tx) -> Generation:
     building = generation(tx, "building")
     if building is None:
-        raise NotFound("no re-embedding is under way; begin one first", code="no_reembedding")
+        raise NotFound("no re-embedding is in progress; begin one first", code="no_reembedding")
     return building
 
 

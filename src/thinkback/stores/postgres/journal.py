@@ -7,18 +7,18 @@ from typing import Any
 
 from thinkback.errors import InvalidInput
 from thinkback.inputs import canonical_json, check_integer, check_text
-from thinkback.stores.base import JournalEntry, Judgement
+from thinkback.model import StoredEntry, StoredJudgement
 from thinkback.stores.postgres.session import Tx
 from thinkback.stores.postgres.writes import require
 from thinkback.stores.sqlite.journal import others, without_names
 
 
-def judge(tx: Tx, judgements: Sequence[Judgement]) -> None:
+def judge(tx: Tx, judgements: Sequence[StoredJudgement]) -> None:
     """Keeps the last word on each pair of query and memory."""
     for judgement in judgements:
         check_text(judgement.query, "a judged query")
         if check_integer(judgement.grade, "a grade") < 0:
-            raise InvalidInput(f"a grade is 0 or more, not {judgement.grade}")
+            raise InvalidInput(f"a grade is 0 or more, not {judgement.grade}", code="out_of_range")
     require(tx, list(dict.fromkeys(j.memory_id for j in judgements)))
     last = {(j.memory_id, j.query): j for j in judgements}
     if not last:
@@ -45,19 +45,19 @@ def unjudge(tx: Tx, query: str, memory_id: str) -> bool:
     return tx.run(sql, tx.params(id=memory_id, digest=_digest(query))) > 0
 
 
-def judgements(tx: Tx) -> list[Judgement]:
+def judgements(tx: Tx) -> list[StoredJudgement]:
     sql = (
         "SELECT j.query, j.memory_id, j.grade, j.judged_at FROM thinkback.judgements j WHERE j.space = %(space)s "
         "ORDER BY j.query, j.memory_id"
     )
-    return [Judgement(*row) for row in tx.rows(sql)]
+    return [StoredJudgement(*row) for row in tx.rows(sql)]
 
 
 _ENTRY = ("id", "action", "memory_id", "before", "after", "at", "batch", "undone_at")
 _TYPES = ("bigint", "text", "text", "text", "text", "bigint", "text", "bigint")
 
 
-def log(tx: Tx, entries: Sequence[JournalEntry]) -> None:
+def log(tx: Tx, entries: Sequence[StoredEntry]) -> None:
     """Appends entries, whose ids are assigned here; one that has an id takes its old place again."""
     if not entries:
         return
@@ -81,14 +81,14 @@ def log(tx: Tx, entries: Sequence[JournalEntry]) -> None:
     tx.moved()
 
 
-def journal(tx: Tx, batch: str | None, limit: int | None) -> list[JournalEntry]:
+def journal(tx: Tx, batch: str | None, limit: int | None) -> list[StoredEntry]:
     """The last entries, of one batch or of all, newest first."""
     sql = (
         f"SELECT {', '.join(f'j.{name}' for name in _ENTRY)} FROM thinkback.journal j WHERE j.space = %(space)s "
         "AND (%(batch)s::text IS NULL OR j.batch = %(batch)s::text) ORDER BY j.id DESC LIMIT %(limit)s::bigint"
     )
     return [
-        JournalEntry(id, action, memory, json.loads(before), json.loads(after), at, batch, undone)
+        StoredEntry(id, action, memory, json.loads(before), json.loads(after), at, batch, undone)
         for id, action, memory, before, after, at, batch, undone in tx.rows(sql, tx.params(batch=batch, limit=limit))
     ]
 

@@ -11,7 +11,17 @@ from typing import Any, TypeVar
 from thinkback.errors import StoreReadOnly
 from thinkback.ids import Entropy, IdSource
 from thinkback.inputs import validate
-from thinkback.model import SEQUENCE, Draft, Filter, KeywordQuery, StoredEdge, StoredRecord, Vector
+from thinkback.model import (
+    SEQUENCE,
+    Draft,
+    Filter,
+    KeywordQuery,
+    StoredEdge,
+    StoredEntry,
+    StoredJudgement,
+    StoredRecord,
+    Vector,
+)
 from thinkback.stores.base import (
     Counts,
     Edges,
@@ -19,8 +29,6 @@ from thinkback.stores.base import (
     FileScan,
     Ids,
     Journal,
-    JournalEntry,
-    Judgement,
     Judgements,
     Problems,
     Records,
@@ -324,7 +332,7 @@ class PostgresStore:
 
     # -- judgements, journal, settings
 
-    def judge(self, judgements: Sequence[Judgement]) -> None:
+    def judge(self, judgements: Sequence[StoredJudgement]) -> None:
         self._write(lambda tx: journal.judge(tx, judgements))
 
     def unjudge(self, query: str, memory_id: str) -> bool:
@@ -333,7 +341,7 @@ class PostgresStore:
     def judgements(self) -> Judgements:
         return self._read(journal.judgements)
 
-    def log(self, entries: Sequence[JournalEntry]) -> None:
+    def log(self, entries: Sequence[StoredEntry]) -> None:
         self._write(lambda tx: journal.log(tx, entries))
 
     def journal(self, batch: str | None = None, limit: int | None = None) -> Journal:
