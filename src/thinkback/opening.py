@@ -10,10 +10,11 @@ from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from threading import Lock
+from types import ModuleType
 from typing import TYPE_CHECKING, TypeVar
 
 from thinkback.clock import Clock, system_clock
-from thinkback.errors import InvalidInput
+from thinkback.errors import InvalidInput, MissingExtra
 from thinkback.lifecycle.embed import Embedding
 from thinkback.memory import Memory
 from thinkback.models.chat import Chat
@@ -22,7 +23,8 @@ from thinkback.models.rerankers.base import Reranker
 from thinkback.search.recipes.model import Recipe
 from thinkback.search.trace import Recall
 from thinkback.settings import NONE, Settings
-from thinkback.stores.sqlite import SqliteStore
+from thinkback.stores.base import DEFAULT_SPACE, Spaces, Store
+from thinkback.stores.sqlite import SqliteSpaces, SqliteStore
 
 if TYPE_CHECKING:
     from thinkback.models.weights.options import FetchOptions, OpenOptions, Progress
@@ -44,15 +46,18 @@ def open(
     clock: Clock = system_clock,
     read_only: bool = False,
     strict: bool = False,
+    space: str = DEFAULT_SPACE,
 ) -> Memory:
     """Opens a memory file, made if absent: `thinkback.open("memory.db")`.
+
+    Or a space on a PostgreSQL server: `thinkback.open("postgresql://host/database", space="alice")`.
 
     `embedder` is a model's name, an object of your own, or None for keywords alone; nothing is loaded before its first use.
     `settings` fill in what is left at its default. `models` says where weights come from and how they run. `chat` is a language
     model for what a query leaves open (tags, loose times); none is needed. `strict` raises where a search would warn and go on.
     """
     opener = Opener(settings, embedder=embedder, reranker=reranker, models=models, chat=chat, clock=clock)
-    return opener(path, recipe=recipe, read_only=read_only, strict=strict)
+    return opener(path, recipe=recipe, read_only=read_only, strict=strict, space=space)
 
 
 class Opener:
@@ -91,9 +96,25 @@ class Opener:
         strict: bool = False,
         count_accesses: bool = True,
         clock: Clock | None = None,
+        space: str = DEFAULT_SPACE,
     ) -> Memory:
         """The memory in a file, made if absent; without a path, the one the settings name."""
-        store = SqliteStore(self._usual_path() if path is None else path, read_only=read_only)
+        store = open_store(self._usual_path() if path is None else path, space, read_only=read_only)
+        return self.over(
+            store, recipe=recipe, read_only=read_only, strict=strict, count_accesses=count_accesses, clock=clock
+        )
+
+    def over(
+        self,
+        store: Store,
+        *,
+        recipe: str | Path | Recipe | None = None,
+        read_only: bool = False,
+        strict: bool = False,
+        count_accesses: bool = True,
+        clock: Clock | None = None,
+    ) -> Memory:
+        """The memory over a store that is open already; it closes the store when it is closed."""
         return Memory(
             store,
             embedding=Embedding(store, self._embedder),
@@ -173,6 +194,42 @@ class Opener:
             return self._models
         options = open_options(self.settings, self._progress or announcer())
         return replace(options, api_key=self.settings.key_for("api_key", role))
+
+
+def is_server(place: object) -> bool:
+    """Whether a store is named by the address of a server rather than by a file."""
+    return isinstance(place, str) and place.startswith(("postgresql://", "postgres://"))
+
+
+def open_store(path: str | Path, space: str = DEFAULT_SPACE, *, read_only: bool = False) -> Store:
+    """The store in a file, or a space on a server."""
+    if is_server(path):
+        found: Store = _postgres().open_store(str(path), space, read_only=read_only)
+        return found
+    if space != DEFAULT_SPACE:
+        raise InvalidInput(
+            f"a file is one space and has no {space!r}; name another file, or a server: postgresql://…",
+            code="one_space",
+        )
+    return SqliteStore(path, read_only=read_only)
+
+
+def open_spaces(place: str | Path, *, default_file: Path | None = None, read_only: bool = False) -> Spaces:
+    """The spaces of a folder, one file each, or of a database."""
+    if is_server(place):
+        found: Spaces = _postgres().PostgresSpaces(str(place), read_only=read_only)
+        return found
+    return SqliteSpaces(Path(place), default_file=default_file, read_only=read_only)
+
+
+def _postgres() -> ModuleType:
+    try:
+        from thinkback.stores import postgres
+    except ModuleNotFoundError as error:
+        if error.name and error.name.startswith("thinkback"):
+            raise
+        raise MissingExtra.of("A store on PostgreSQL", "postgres") from None
+    return postgres
 
 
 def open_options(settings: Settings, progress: "Progress | None" = None) -> "OpenOptions":

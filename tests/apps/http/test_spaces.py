@@ -11,6 +11,8 @@ from thinkback.errors import InvalidInput, NotFound
 from thinkback.memory import Memory
 from thinkback.opening import Opener
 from thinkback.settings import Settings
+from thinkback.stores.base import Store
+from thinkback.stores.sqlite import SqliteSpaces
 
 from codes import raises  # isort: skip
 
@@ -23,11 +25,12 @@ class Counted:
         self.closed: list[str] = []
         self._open = Opener(Settings(embedder="none", reranker="none"))
 
-    def __call__(self, path: Path) -> Memory:
-        memory = self._open(path)
-        self.opened.append(path.stem)
+    def __call__(self, store: Store) -> Memory:
+        memory = self._open.over(store)
+        name = Path(store.path).stem  # type: ignore[attr-defined]
+        self.opened.append(name)
         close = memory.close
-        memory.close = lambda: (self.closed.append(path.stem), close())[1]  # type: ignore[method-assign, func-returns-value]
+        memory.close = lambda: (self.closed.append(name), close())[1]  # type: ignore[method-assign, func-returns-value]
         return memory
 
 
@@ -38,7 +41,7 @@ def counted() -> Counted:
 
 @pytest.fixture
 def spaces(tmp_path: Path, counted: Counted) -> Spaces:
-    return Spaces(tmp_path / "spaces", counted, max_open=2)
+    return Spaces(SqliteSpaces(tmp_path / "spaces"), counted, max_open=2)
 
 
 def test_the_least_used_is_closed(spaces: Spaces, counted: Counted) -> None:

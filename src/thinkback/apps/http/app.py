@@ -23,7 +23,7 @@ from thinkback.apps.http.tokens import Tokens
 from thinkback.apps.http.workers import Workers
 from thinkback.clock import Clock, system_clock
 from thinkback.errors import ThinkbackError
-from thinkback.opening import Opener
+from thinkback.opening import Opener, open_spaces
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,12 +40,13 @@ class Limits:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Served:
-    """What is served and to whom: a folder of spaces, the file of the default space, tokens, host names."""
+    """What is served and to whom: a folder or a database of spaces, the file of the default space, tokens, host names."""
 
     folder: Path
     opener: Opener
     tokens: Tokens
     default_file: Path | None = None
+    database: str | None = None  # the address of a server that keeps the spaces instead of the folder
     host_names: Iterable[str] = ()
     origins: Iterable[str] = ()
     limits: Limits = Limits()
@@ -70,11 +71,9 @@ def build(served: Served) -> Server:
     """Put the parts together; files are opened on first use."""
     limits, metrics = served.limits, Metrics()
     served.opener.watch(metrics)
+    place = open_spaces(served.database or served.folder, default_file=served.default_file, read_only=served.read_only)
     spaces = Spaces(
-        served.folder,
-        lambda path: served.opener(path, read_only=served.read_only),
-        default_file=served.default_file,
-        max_open=limits.open_spaces,
+        place, lambda store: served.opener.over(store, read_only=served.read_only), max_open=limits.open_spaces
     )
     workers, health = Workers(limits.threads, limits.max_queued), Workers(1, limits.max_queued)
     sessions = Sessions(served.tokens, served.clock)

@@ -17,9 +17,10 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from thinkback.apps.http.errors import HttpError, http_error
 from thinkback.apps.http.login import Login, Sessions, cookie_name
 from thinkback.apps.http.metrics import Metrics
-from thinkback.apps.http.tokens import Grant, Tokens, check_space
+from thinkback.apps.http.tokens import Grant, Tokens
 from thinkback.apps.http.workers import stopping
 from thinkback.errors import InvalidInput, ThinkbackError
+from thinkback.stores.base import check_space
 
 log = logging.getLogger("thinkback.http")
 

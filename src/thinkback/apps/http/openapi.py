@@ -9,7 +9,7 @@ from pydantic import TypeAdapter
 from thinkback import __version__
 from thinkback.apps.http.errors import ErrorShape
 from thinkback.apps.http.route import Route
-from thinkback.apps.http.tokens import SPACE_NAME
+from thinkback.stores.base import SPACE_NAME
 
 _REF = "#/components/schemas/{model}"
 _ERRORS = {

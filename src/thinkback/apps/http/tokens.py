@@ -7,7 +7,6 @@ user; only the owner can read either file.
 import hashlib
 import hmac
 import os
-import re
 import secrets
 import stat
 import tomllib
@@ -17,12 +16,11 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 
 from thinkback.errors import InvalidFile, InvalidInput, NotFound, did_you_mean
+from thinkback.stores.base import DEFAULT_SPACE, check_space
 
 Scope = Literal["read", "write", "delete", "admin"]
 SCOPES: tuple[str, ...] = get_args(Scope)
 EVERY_SPACE = "*"
-DEFAULT_SPACE = "default"
-SPACE_NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,62}")
 FIRST = "owner"
 PREFIX = "tbk_"
 
@@ -151,16 +149,6 @@ class Tokens:
 def digest_of(secret: str) -> str:
     """A plain hash is enough: a token is 32 random bytes."""
     return hashlib.sha256(secret.encode("utf-8", "surrogatepass")).hexdigest()
-
-
-def check_space(name: str) -> str:
-    """Check the name of a space, which is also a file name: lower-case letters, digits, - and _."""
-    if not SPACE_NAME.fullmatch(name):
-        raise InvalidInput(
-            f"not the name of a space: {name[:80]!r}; use 1 to 63 of a-z, 0-9, - and _, beginning with a letter or a digit",
-            code="space_name",
-        )
-    return name
 
 
 def check_spaces(names: Iterable[str]) -> frozenset[str]:
