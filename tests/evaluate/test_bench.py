@@ -4,6 +4,7 @@ from dataclasses import replace
 from itertools import count
 
 import pytest
+from codes import raises
 from evaluate_toys import DATASET, TALK, Toy
 
 from thinkback.errors import DatasetError, InvalidInput
@@ -97,7 +98,7 @@ def test_a_shorter_run_counts_only_its_own_questions(tmp_path):
 @pytest.mark.parametrize("changed", [{"recipe": "beef"}, {"embedder": "another"}])
 def test_a_changed_recipe_or_embedder_does_not_mix_with_old_rankings(tmp_path, changed):
     bench(DATASET, [OVERLAP], Toy().open, BenchSettings(save=tmp_path))
-    with pytest.raises(DatasetError, match="another run"):
+    with raises(DatasetError, "another_run"):
         bench(DATASET, [replace(OVERLAP, **changed)], Toy().open, BenchSettings(save=tmp_path))
 
 
@@ -139,7 +140,7 @@ def test_metrics_can_be_chosen():
 
 @pytest.mark.parametrize("contenders", [[], [OVERLAP, OVERLAP]])
 def test_recipes_need_different_names(contenders):
-    with pytest.raises(InvalidInput, match="different names"):
+    with raises(InvalidInput, "duplicate_name"):
         bench(DATASET, contenders, Toy().open)
 
 

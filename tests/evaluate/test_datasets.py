@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+from codes import raises
 
 from thinkback.clock import to_us
 from thinkback.errors import DatasetError
@@ -105,82 +106,93 @@ class TestLoCoMo:
         assert [q.gold for q in dataset.questions] == [{"S1": 1.0}, {"S2": 1.0, "S1": 1.0}]
 
     @pytest.mark.parametrize(
-        ("break_it", "expected"),
+        ("break_it", "code", "place"),
         [
-            (lambda c: c.pop("qa"), r"\[0\]: the field 'qa' is missing"),
-            (lambda c: c["qa"][1].pop("evidence"), r"\[0\]\.qa\[1\]: the field 'evidence' is missing"),
+            (lambda c: c.pop("qa"), "missing_field", "[0]: the field 'qa'"),
+            (lambda c: c["qa"][1].pop("evidence"), "missing_field", "[0].qa[1]: the field 'evidence'"),
             (
                 lambda c: c["qa"][0].update(evidnce=c["qa"][0].pop("evidence")),
-                r"'evidence' is missing\. Did you mean 'evidnce'\?",
+                "missing_field",
+                "Did you mean 'evidnce'?",
             ),
-            (lambda c: c["qa"][0].update(evidence="D1:1"), r"qa\[0\]\.evidence: expected a list, found a text"),
-            (lambda c: c["qa"][0].update(category=9), r"category: expected a category from 1 to 5, found 9"),
-            (lambda c: c["qa"][0].update(category="4"), r"category: expected a whole number, found a text"),
-            (lambda c: c["qa"][0].update(question=None), r"question: expected a text, found null"),
-            (lambda c: c["conversation"].pop("session_1_date_time"), r"'session_1_date_time' is missing"),
+            (lambda c: c["qa"][0].update(evidence="D1:1"), "wrong_type", "[0].qa[0].evidence"),
+            (lambda c: c["qa"][0].update(category=9), "unknown_category", "qa[0].category"),
+            (lambda c: c["qa"][0].update(category="4"), "wrong_type", "qa[0].category"),
+            (lambda c: c["qa"][0].update(question=None), "wrong_type", "qa[0].question"),
+            (lambda c: c["conversation"].pop("session_1_date_time"), "missing_field", "'session_1_date_time'"),
             (
                 lambda c: c["conversation"].update(session_1_date_time="8 May 2024"),
-                r"expected a date such as '1:56 pm on 8 May, 2023', found '8 May 2024'",
+                "not_a_date",
+                "session_1_date_time",
             ),
             (
                 lambda c: c["conversation"].update(session_1_date_time="1:00 pm on 31 June, 2024"),
-                r"expected a date",
+                "not_a_date",
+                "session_1_date_time",
             ),
-            (lambda c: c["conversation"]["session_1"][0].pop("dia_id"), r"session_1\[0\]: the field 'dia_id'"),
-            (lambda c: c["conversation"]["session_1"][1].update(dia_id="D1:1"), r"two documents share the id 'D1:1'"),
-            (lambda c: c.update(conversation={"speaker_a": "Ada"}), r"no session with turns"),
-            (lambda c: c.update(qa=c["qa"][3:4]), r"no question can be measured \(1 without evidence\)"),
+            (
+                lambda c: c["conversation"]["session_1"][0].pop("dia_id"),
+                "missing_field",
+                "session_1[0]: the field 'dia_id'",
+            ),
+            (lambda c: c["conversation"]["session_1"][1].update(dia_id="D1:1"), "duplicate_document", "'D1:1'"),
+            (lambda c: c.update(conversation={"speaker_a": "Ada"}), "no_session", "[0].conversation"),
+            (lambda c: c.update(qa=c["qa"][3:4]), "no_question", "1 without evidence"),
         ],
     )
-    def test_a_wrong_file_is_explained(self, tmp_path, break_it, expected):
+    def test_a_wrong_file_is_explained(self, tmp_path, break_it, code, place):
         content = _conversation()
         break_it(content)
-        with pytest.raises(DatasetError, match=expected) as caught:
+        with raises(DatasetError, code) as caught:
             read_locomo(_write(tmp_path / "talks.json", [content]))
         assert "talks" in str(caught.value)
+        assert place in str(caught.value)
 
     @pytest.mark.parametrize(
-        ("text", "expected"),
+        ("text", "code", "place"),
         [
-            ("", "the file is empty"),
-            ("  \n", "the file is empty"),
-            ('{"a": 1}', "expected a JSON list"),
-            ("[]", "no question can be measured"),
-            ('[\n{"sample_id": 1,\n}]', "line 3: not valid JSON"),
-            ("[7]", r"\[0\]: expected an object, found a number: 7"),
+            ("", "empty_file", "talks.json"),
+            ("  \n", "empty_file", "talks.json"),
+            ('{"a": 1}', "not_a_list", "talks.json"),
+            ("[]", "no_question", "talks"),
+            ('[\n{"sample_id": 1,\n}]', "not_json", "line 3"),
+            ("[7]", "wrong_type", "[0]"),
         ],
     )
-    def test_malformed_json_is_located(self, tmp_path, text, expected):
-        with pytest.raises(DatasetError, match=expected):
+    def test_malformed_json_is_located(self, tmp_path, text, code, place):
+        with raises(DatasetError, code) as caught:
             read_locomo(_write(tmp_path / "talks.json", text))
+        assert place in str(caught.value)
 
     @pytest.mark.parametrize(
-        ("text", "expected"),
+        ("text", "place", "found"),
         [
-            ("[1", "line 1: not valid JSON: expected ',' or ']' after an element, found the end of the file"),
-            ("[1,\n\n2 3]", "line 3: not valid JSON: expected ',' or ']' after an element, found '3]'"),
-            ("[1,]", "expected ',' or ']' after an element, found ',]'"),
-            ("[1,", r"line 1: not valid JSON: Expecting value \(column 4, element 1\)"),
+            ("[1", "line 1", "found the end of the file"),
+            ("[1,\n\n2 3]", "line 3", "found '3]'"),
+            ("[1,]", "line 1", "found ',]'"),
+            ("[1,", "line 1", "column 4, element 1"),
         ],
     )
-    def test_a_broken_list_is_located(self, tmp_path, text, expected):
-        with pytest.raises(DatasetError, match=expected):
+    def test_a_broken_list_is_located(self, tmp_path, text, place, found):
+        with raises(DatasetError, "not_json") as caught:
             list(read_array(_write(tmp_path / "talks.json", text)))
+        assert place in str(caught.value)
+        assert found in str(caught.value)
 
     def test_text_after_the_list_is_refused(self, tmp_path):
         text = json.dumps([_conversation()]) + "\n[]"
-        with pytest.raises(DatasetError, match="more text after the end of the list"):
+        with raises(DatasetError, "not_json"):
             read_locomo(_write(tmp_path / "talks.json", text))
 
     def test_a_missing_file_and_a_file_that_is_not_text_are_named(self, tmp_path):
-        with pytest.raises(DatasetError, match=r"nowhere\.json: there is no such file"):
+        with raises(DatasetError, "no_file"):
             read_locomo(tmp_path / "nowhere.json")
         (tmp_path / "bytes.json").write_bytes(b"[\xff\xfe]")
-        with pytest.raises(DatasetError, match="not UTF-8 text at byte 1"):
+        with raises(DatasetError, "not_utf8"):
             read_locomo(tmp_path / "bytes.json")
 
     def test_a_folder_is_not_a_file(self, tmp_path):
-        with pytest.raises(DatasetError, match="cannot be read"):
+        with raises(DatasetError, "unreadable"):
             read_locomo(tmp_path)
 
     def test_an_unknown_level_is_refused_with_the_nearest(self, tmp_path):
@@ -267,19 +279,20 @@ class TestLongMemEval:
         assert first is second
 
     @pytest.mark.parametrize(
-        ("changes", "expected"),
+        ("changes", "code", "place"),
         [
-            ({"haystack_dates": []}, "must be equally long, not 2, 0 and 2"),
-            ({"question_date": "30 May"}, r"question_date: expected a date such as '2023/05/20 \(Sat\) 02:21'"),
-            ({"question_date": "2023/13/30 (Tue) 23:40"}, "question_date: expected a date"),
-            ({"question_id": ""}, "question_id: expected an id, found an empty text"),
-            ({"haystack_sessions": [[{"role": "user"}], []]}, r"haystack_sessions\[0\]\[0\]: the field 'content'"),
-            ({"answer_session_ids": ["answer_1"]}, r"no question can be measured \(1 without an answer session\)"),
+            ({"haystack_dates": []}, "unequal_lengths", "not 2, 0 and 2"),
+            ({"question_date": "30 May"}, "not_a_date", "question_date"),
+            ({"question_date": "2023/13/30 (Tue) 23:40"}, "not_a_date", "question_date"),
+            ({"question_id": ""}, "empty_id", "question_id"),
+            ({"haystack_sessions": [[{"role": "user"}], []]}, "missing_field", "haystack_sessions[0][0]"),
+            ({"answer_session_ids": ["answer_1"]}, "no_question", "1 without an answer session"),
         ],
     )
-    def test_a_wrong_file_is_explained(self, tmp_path, changes, expected):
-        with pytest.raises(DatasetError, match=expected):
+    def test_a_wrong_file_is_explained(self, tmp_path, changes, code, place):
+        with raises(DatasetError, code) as caught:
             read_longmemeval(_write(tmp_path / "lme.json", [_haystack(**changes)]))
+        assert place in str(caught.value)
 
     def test_a_missing_field_is_named_with_its_near_miss(self, tmp_path):
         question = _haystack()
@@ -288,7 +301,7 @@ class TestLongMemEval:
             read_longmemeval(_write(tmp_path / "lme.json", [question]))
 
     def test_an_unknown_level_is_refused(self, tmp_path):
-        with pytest.raises(DatasetError, match="no level 'word'"):
+        with raises(DatasetError, "unknown_level"):
             read_longmemeval(tmp_path / "any.json", level="word")
 
 
@@ -358,32 +371,33 @@ class TestBeir:
         assert read_beir(collection).left_out["without a relevant document"] == 1
 
     @pytest.mark.parametrize(
-        ("file", "text", "expected"),
+        ("file", "text", "code", "place"),
         [
-            ("corpus.jsonl", '{"_id": "d1", "text": "x"}\n{"_id"', r"corpus\.jsonl: line 2: not valid JSON"),
-            ("corpus.jsonl", "", r"corpus\.jsonl: the file is empty"),
-            ("corpus.jsonl", '{"id": "d1", "text": "x"}', r"line 1: the field '_id' is missing\. Did you mean 'id'"),
-            ("corpus.jsonl", '{"_id": "zz", "text": "x"}', "none of the 3 judged documents"),
-            ("queries.jsonl", '{"_id": "q1"}', r"queries\.jsonl: line 1: the field 'text' is missing"),
-            ("qrels/test.tsv", "q1 d1 1\n", r"test\.tsv: line 1: expected 3 fields separated by tabs"),
-            ("qrels/test.tsv", "q1\td1\tyes\n", "line 1: expected a whole number as score, found 'yes'"),
-            ("qrels/test.tsv", "query-id\tcorpus-id\tscore\n", "holds no judgement"),
+            ("corpus.jsonl", '{"_id": "d1", "text": "x"}\n{"_id"', "not_json", "corpus.jsonl: line 2"),
+            ("corpus.jsonl", "", "empty_file", "corpus.jsonl"),
+            ("corpus.jsonl", '{"id": "d1", "text": "x"}', "missing_field", "Did you mean 'id'"),
+            ("corpus.jsonl", '{"_id": "zz", "text": "x"}', "unknown_document", "corpus.jsonl"),
+            ("queries.jsonl", '{"_id": "q1"}', "missing_field", "queries.jsonl: line 1"),
+            ("qrels/test.tsv", "q1 d1 1\n", "wrong_fields", "test.tsv: line 1"),
+            ("qrels/test.tsv", "q1\td1\tyes\n", "not_a_number", "test.tsv: line 1"),
+            ("qrels/test.tsv", "query-id\tcorpus-id\tscore\n", "no_judgements", "test.tsv"),
         ],
     )
-    def test_a_wrong_file_is_explained(self, collection, file, text, expected):
+    def test_a_wrong_file_is_explained(self, collection, file, text, code, place):
         _write(collection / file, text)
-        with pytest.raises(DatasetError, match=expected):
+        with raises(DatasetError, code) as caught:
             read_beir(collection)
+        assert place in str(caught.value)
 
     def test_missing_parts_are_named(self, collection, tmp_path):
-        with pytest.raises(DatasetError, match="expected a folder with"):
+        with raises(DatasetError, "no_folder"):
             read_beir(tmp_path / "nothing")
         (collection / "queries.jsonl").unlink()
-        with pytest.raises(DatasetError, match=r"queries\.jsonl: there is no such file"):
+        with raises(DatasetError, "no_file"):
             read_beir(collection)
         for path in (collection / "qrels").iterdir():
             path.unlink()
-        with pytest.raises(DatasetError, match=r"no judgements; expected qrels/test\.tsv or qrels\.tsv"):
+        with raises(DatasetError, "no_judgements"):
             read_beir(collection)
 
 
@@ -410,21 +424,22 @@ class TestTrec:
         assert [(q.id, q.gold) for q in questions] == [("q1", {"a": 2.0}), ("q2", {})]
 
     @pytest.mark.parametrize(
-        ("text", "expected"),
+        ("text", "code", "place"),
         [
-            ("", "the file is empty"),
-            ("q1 Q0 a 1 0.5\n", "line 1: expected 'query Q0 document rank score tag', found 5 fields"),
-            ("q1 Q0 a 1 high s\n", "line 1: expected a finite number as score, found 'high'"),
-            ("q1 Q0 a 1 nan s\n", "expected a finite number as score, found 'nan'"),
-            ("q1 Q0 a 1 2 s\n\nq1 Q0 a 2 1 s\n", "line 3: document 'a' is twice in query 'q1'"),
+            ("", "empty_file", "a.run"),
+            ("q1 Q0 a 1 0.5\n", "wrong_fields", "line 1"),
+            ("q1 Q0 a 1 high s\n", "not_a_number", "line 1"),
+            ("q1 Q0 a 1 nan s\n", "not_a_number", "line 1"),
+            ("q1 Q0 a 1 2 s\n\nq1 Q0 a 2 1 s\n", "duplicate_document", "line 3"),
         ],
     )
-    def test_a_wrong_run_is_explained(self, tmp_path, text, expected):
-        with pytest.raises(DatasetError, match=expected):
+    def test_a_wrong_run_is_explained(self, tmp_path, text, code, place):
+        with raises(DatasetError, code) as caught:
             read_run(_write(tmp_path / "a.run", text))
+        assert place in str(caught.value)
 
     def test_a_wrong_grade_is_explained(self, tmp_path):
-        with pytest.raises(DatasetError, match="expected a finite number as grade, found 'x'"):
+        with raises(DatasetError, "not_a_number"):
             read_qrels(_write(tmp_path / "q.txt", "q1 0 a x\n"))
 
 
@@ -455,7 +470,7 @@ class TestDataset:
         assert _toy().first(None) == _toy()
 
     def test_a_limit_of_zero_is_refused(self):
-        with pytest.raises(DatasetError, match="at least 1"):
+        with raises(DatasetError, "no_question"):
             _toy().first(0)
 
     def test_a_part_keeps_the_identity_of_its_whole(self):
@@ -472,16 +487,16 @@ class TestDataset:
         assert _toy(**changes).fingerprint != _toy().fingerprint
 
     @pytest.mark.parametrize(
-        ("changes", "expected"),
+        ("changes", "code"),
         [
-            ({"questions": ()}, "no question can be measured"),
-            ({"corpora": (Corpus("one", ()), Corpus("one", ()))}, "two corpora share the id 'one'"),
-            ({"questions": (Question("q", "one", "?", {"a": 1.0}),) * 2}, "two questions share the id 'q'"),
-            ({"questions": (Question("q", "six", "?", {"a": 1.0}),)}, "asks corpus 'six', which is not there"),
-            ({"questions": (Question("q", "one", "?", {}),)}, "needs gold"),
-            ({"questions": (Question("q", "one", "?", {"z": 1.0}),)}, "the gold 'z' of question 'q' is not in"),
+            ({"questions": ()}, "no_question"),
+            ({"corpora": (Corpus("one", ()), Corpus("one", ()))}, "duplicate_corpus"),
+            ({"questions": (Question("q", "one", "?", {"a": 1.0}),) * 2}, "duplicate_question"),
+            ({"questions": (Question("q", "six", "?", {"a": 1.0}),)}, "unknown_corpus"),
+            ({"questions": (Question("q", "one", "?", {}),)}, "no_gold"),
+            ({"questions": (Question("q", "one", "?", {"z": 1.0}),)}, "unknown_document"),
         ],
     )
-    def test_ids_are_unique_and_references_lead_somewhere(self, changes, expected):
-        with pytest.raises(DatasetError, match=expected):
+    def test_ids_are_unique_and_references_lead_somewhere(self, changes, code):
+        with raises(DatasetError, code):
             checked(_toy(**changes))

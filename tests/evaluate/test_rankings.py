@@ -3,6 +3,7 @@
 import json
 
 import pytest
+from codes import raises
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -66,27 +67,27 @@ def test_the_first_rank_is_that_of_the_first_gold():
 
 
 @pytest.mark.parametrize(
-    ("line", "expected"),
+    ("line", "code"),
     [
-        ("{", r"line 1: not valid JSON"),
-        ('{"question": "q", "gold": {}, "ids": ["a"], "scores": []}', "as many scores as ids, not 0 and 1"),
-        ('{"question": "q", "gold": {}, "ids": ["a", "a"], "scores": [1, 1]}', "ranked twice"),
-        ('{"question": "q", "gold": {"a": "1"}, "ids": [], "scores": []}', r"gold\.a: expected a finite number"),
-        ('{"question": "q", "gold": {}, "ids": ["a"], "scores": [NaN]}', "expected a finite number"),
-        ('{"queston": "q", "gold": {}, "ids": [], "scores": []}', "'question' is missing. Did you mean 'queston'"),
-        ("[]", "expected an object"),
-        ("", "the file is empty"),
+        ("{", "not_json"),
+        ('{"question": "q", "gold": {}, "ids": ["a"], "scores": []}', "unequal_lengths"),
+        ('{"question": "q", "gold": {}, "ids": ["a", "a"], "scores": [1, 1]}', "duplicate_document"),
+        ('{"question": "q", "gold": {"a": "1"}, "ids": [], "scores": []}', "not_a_number"),
+        ('{"question": "q", "gold": {}, "ids": ["a"], "scores": [NaN]}', "not_a_number"),
+        ('{"queston": "q", "gold": {}, "ids": [], "scores": []}', "missing_field"),
+        ("[]", "wrong_type"),
+        ("", "empty_file"),
     ],
 )
-def test_a_wrong_file_is_explained(tmp_path, line, expected):
+def test_a_wrong_file_is_explained(tmp_path, line, code):
     (tmp_path / "r.jsonl").write_text(line)
-    with pytest.raises(DatasetError, match=expected):
+    with raises(DatasetError, code):
         read_rankings(tmp_path / "r.jsonl")
 
 
 def test_a_question_that_is_there_twice_is_refused(tmp_path):
     (tmp_path / "r.jsonl").write_text((to_line(_ranking()) + "\n") * 2)
-    with pytest.raises(DatasetError, match="line 2: question 'q1' is there twice"):
+    with raises(DatasetError, "duplicate_question"):
         read_rankings(tmp_path / "r.jsonl")
 
 
@@ -119,6 +120,6 @@ def test_a_line_cut_by_a_crash_is_dropped_and_written_again(tmp_path, cut):
 def test_rankings_of_another_run_are_refused_and_left_alone(tmp_path):
     path = tmp_path / "r.jsonl"
     write_rankings(path, [_ranking(run="other")])
-    with pytest.raises(DatasetError, match=r"another run \(other, not r1\).*another folder"):
+    with raises(DatasetError, "another_run"):
         RankingLog(path, "r1")
     assert read_rankings(path) == (_ranking(run="other"),)

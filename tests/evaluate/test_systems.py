@@ -31,11 +31,11 @@ class Failing(ToyEmbedder):
 
     def embed_passages(self, texts):
         if self._at == "passages":
-            raise ModelUnavailable("the model is gone")
+            raise ModelUnavailable("the model is gone", code="model_gone")
         return ToyEmbedder().embed_passages(texts)
 
     def embed_query(self, text):
-        raise ModelUnavailable("the model is gone")
+        raise ModelUnavailable("the model is gone", code="model_gone")
 
 
 class Yes:
@@ -86,7 +86,7 @@ def test_no_recipe_is_refused():
 @pytest.mark.parametrize("at", ["query", "passages"])
 def test_a_benchmark_raises_where_a_memory_would_warn(at):
     systems = Recipes([named("default")], Failing(at))
-    with pytest.raises(ThinkbackError, match="the model is gone"):
+    with raises(ThinkbackError, "model_gone"):
         bench(DATASET, systems.contenders(), systems.open)
 
 
@@ -206,7 +206,7 @@ class TestOwn:
 
 def test_nothing_is_gathered_for_a_recipe_that_cannot_be_replayed():
     systems = Recipes([named("precise")], Failing("passages"), Yes())
-    with pytest.raises(InvalidInput, match="tune it without the cross-encoder"):
+    with raises(InvalidInput, "reranker_not_replayable"):
         systems.cases(DATASET, named("precise"))
 
 
@@ -239,7 +239,7 @@ class TestFusedRuns:
         assert {len(answer.ids) for answer in answers.values()} == {1}
 
     def test_names_must_differ(self):
-        with pytest.raises(InvalidInput, match="different names"):
+        with raises(InvalidInput, "duplicate_name"):
             FusedRuns([self.RUNS[0], self.RUNS[0]], {})
 
     def test_saved_rankings_are_of_the_runs_content_and_not_of_its_name(self, tmp_path):
@@ -253,11 +253,12 @@ class TestFusedRuns:
             return [recipe.rankings[0].ids for recipe in result.recipes]
 
         assert measure(*self.RUNS) == measure(*self.RUNS) == [("a", "b"), ("b", "c"), ("b", "a", "c")]
-        with pytest.raises(DatasetError, match="holds rankings of another run"):
+        with raises(DatasetError, "another_run"):
             measure(anew, self.RUNS[1])
         (tmp_path / "judged.sparse.jsonl").unlink()
-        with pytest.raises(DatasetError, match=r"judged\.rrf\.jsonl: holds rankings of another run"):
+        with raises(DatasetError, "another_run") as refused:
             measure(anew, self.RUNS[1])
+        assert "judged.rrf.jsonl" in str(refused.value)
 
     def test_the_order_of_queries_in_a_run_file_does_not_matter(self):
         turned = TrecRun("other", dict(reversed(self.RUNS[0].rankings.items())))

@@ -126,7 +126,7 @@ def bench(
     settings = settings or BenchSettings()
     names = [contender.name for contender in contenders]
     if not names or len(set(names)) != len(names):
-        raise InvalidInput(f"a benchmark needs recipes with different names, not {names}")
+        raise InvalidInput(f"a benchmark needs recipes with different names, not {names}", code="duplicate_name")
     rankings = rank_all(dataset, contenders, open_corpus, settings)
     results, tables = [], []
     for contender in contenders:

@@ -115,7 +115,8 @@ def metric(name: str) -> Metric:
     match = re.fullmatch(r"([a-z]+)(?:@([1-9]\d*))?", name)
     if match is None or match[1] not in _MEASURES:
         hint = did_you_mean(name.partition("@")[0], _MEASURES)
-        raise InvalidInput(f"no metric {name!r}; write one of {', '.join(_MEASURES)}, as in 'any@5'.{hint}")
+        message = f"no metric {name!r}; write one of {', '.join(_MEASURES)}, as in 'any@5'.{hint}"
+        raise InvalidInput(message, code="unknown_metric")
     return Metric(match[1], int(match[2]) if match[2] else None)
 
 

@@ -14,7 +14,7 @@ from types import TracebackType
 from typing import IO, Self
 
 from thinkback.errors import DatasetError
-from thinkback.evaluate.datasets.files import Node, numbered_lines
+from thinkback.evaluate.datasets.files import Node, malformed, numbered_lines
 from thinkback.evaluate.metrics import first_rank
 
 
@@ -64,13 +64,13 @@ def read_rankings(path: Path) -> tuple[Ranking, ...]:
         try:
             node = Node(str(path), f"line {number}", json.loads(line))
         except json.JSONDecodeError as error:
-            raise DatasetError(f"{path}: line {number}: not valid JSON: {error.msg} (column {error.colno})") from None
+            raise malformed(path, number, f"{error.msg} (column {error.colno})") from None
         ranking = _from_node(node)
         if ranking.question_id in rankings:
-            raise node.error(f"question {ranking.question_id!r} is there twice")
+            raise node.error(f"question {ranking.question_id!r} is there twice", "duplicate_question")
         rankings[ranking.question_id] = ranking
     if not rankings:
-        raise DatasetError(f"{path}: the file is empty; expected one JSON line a question")
+        raise DatasetError(f"{path}: the file is empty; expected one JSON line a question", code="empty_file")
     return tuple(rankings.values())
 
 
@@ -78,9 +78,9 @@ def _from_node(node: Node) -> Ranking:
     ids = tuple(entry.label() for entry in node.get("ids").each())
     scores = tuple(_number(entry) for entry in node.get("scores").each())
     if len(ids) != len(scores):
-        raise node.error(f"expected as many scores as ids, not {len(scores)} and {len(ids)}")
+        raise node.error(f"expected as many scores as ids, not {len(scores)} and {len(ids)}", "unequal_lengths")
     if len(set(ids)) != len(ids):
-        raise node.error("an id is ranked twice")
+        raise node.error("an id is ranked twice", "duplicate_document")
     return Ranking(
         question_id=node.get("question").label(),
         gold={key: _number(node.get("gold").get(key)) for key in node.get("gold").fields()},
@@ -102,7 +102,7 @@ def _optional(node: Node, key: str) -> str:
 def _number(node: Node) -> float:
     value = node.value
     if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-        raise node.error(f"expected a finite number, found {value!r}")
+        raise node.error(f"expected a finite number, found {value!r}", "not_a_number")
     return float(value)
 
 
@@ -130,7 +130,8 @@ class RankingLog:
         if other is not None:
             raise DatasetError(
                 f"{path}: holds rankings of another run ({other or 'unnamed'}, not {run}); "
-                "the data, the recipe or the embedder changed. Save to another folder or remove the file"
+                "the data, the recipe or the embedder changed. Save to another folder or remove the file",
+                code="another_run",
             )
         self.done: dict[str, Ranking] = {ranking.question_id: ranking for ranking in found}
         self._file: IO[str] = path.open("a", encoding="utf-8")

@@ -55,7 +55,7 @@ def regress(
     earlier = {ranking.question_id: ranking for ranking in baseline}
     before, after = score(asked, earlier, [chosen]), score(asked, later, [chosen])
     if not before.n:
-        raise InvalidInput("the baseline holds no question with gold, so nothing can be compared")
+        raise InvalidInput("the baseline has no question with gold, so nothing can be compared", code="no_gold")
     counted = set(before.ids)
     moves = [_move(r, later.get(r.question_id)) for r in baseline if r.question_id in counted]
     return Regression(

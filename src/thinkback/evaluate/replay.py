@@ -153,7 +153,8 @@ class Replay:
         for part in self._parts:
             fused = fusion.fuse(part.runs, {})
             if fused.ledger.ids != part.ids:
-                raise InvalidInput(f"the fusion {fusion.name!r} does not keep all candidates; it cannot be replayed")
+                message = f"the fusion {fusion.name!r} does not keep all candidates; it cannot be replayed"
+                raise InvalidInput(message, code="fusion_not_replayable")
             for leg, row in fused.values.items():
                 values[leg][part.span] = row
         return values
@@ -278,21 +279,26 @@ def check_replayable(recipe: Recipe) -> None:
     if recipe.reranker is not None:
         raise InvalidInput(
             f"the recipe {recipe.name!r} has a cross-encoder, whose verdicts are not replayed, so its own ranking would "
-            "never be seen; tune it without the cross-encoder (reranker = false), then add it to what was learned"
+            "never be seen; tune it without the cross-encoder (reranker = false), then add it to what was learned",
+            code="reranker_not_replayable",
         )
     if recipe.fusion.name == "merge":
-        raise InvalidInput("the fusion 'merge' keeps the order of its runs and has no weights to replay")
+        message = "the fusion 'merge' keeps the order of its runs and has no weights to replay"
+        raise InvalidInput(message, code="fusion_not_replayable")
     if getattr(recipe.fusion, "cut", 0) > 0:
-        raise InvalidInput(f"a fusion that cuts at {recipe.fusion.cut} cannot be replayed; set its cut to 0")  # type: ignore[attr-defined]
+        message = f"a fusion that cuts at {recipe.fusion.cut} cannot be replayed; set its cut to 0"  # type: ignore[attr-defined]
+        raise InvalidInput(message, code="cut_not_replayable")
     if recipe.selection.diversity > 0:
-        raise InvalidInput("a recipe that diversifies its hits cannot be replayed; set selection.diversity to 0")
+        message = "a recipe that diversifies its hits cannot be replayed; set selection.diversity to 0"
+        raise InvalidInput(message, code="diversity_not_replayable")
 
 
 def _check(recipe: Recipe, legs: Sequence[str]) -> None:
     check_replayable(recipe)
     lacking = [name for name in legs if name not in {leg.name for leg in recipe.legs}]
     if lacking:
-        raise InvalidInput(f"the recipe lacks the leg {lacking[0]!r} that was gathered; give it the weight 0 instead")
+        message = f"the recipe lacks the leg {lacking[0]!r} that was gathered; give it the weight 0 instead"
+        raise InvalidInput(message, code="missing_leg")
 
 
 def _searches(run: Run) -> bool:

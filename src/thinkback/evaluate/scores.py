@@ -46,7 +46,8 @@ class Bootstrap:
     def __post_init__(self) -> None:
         if self.resamples < 1 or not 0 < self.level < 1:
             given = f"{self.resamples} resamples, level {self.level}"
-            raise InvalidInput(f"a bootstrap needs at least 1 resample and a level between 0 and 1, not {given}")
+            message = f"a bootstrap needs at least 1 resample and a level between 0 and 1, not {given}"
+            raise InvalidInput(message, code="invalid_bootstrap")
 
 
 DEFAULT = Bootstrap()
@@ -61,7 +62,9 @@ def mean_intervals(
     """
     table = np.asarray(values, dtype=np.float64)
     if table.ndim != 2 or not len(table):
-        raise InvalidInput(f"an interval needs a table of at least one row, not shape {table.shape}")
+        raise InvalidInput(
+            f"an interval needs a table of at least one row, not shape {table.shape}", code="empty_table"
+        )
     sums, sizes = _clusters(table, groups)
     means = _resampled_means(sums, sizes, how)
     tail = (1 - how.level) / 2
@@ -81,7 +84,8 @@ def paired_difference(
     """The interval of mean(after − before) over the same questions in the same order."""
     later, earlier = np.asarray(after, dtype=np.float64), np.asarray(before, dtype=np.float64)
     if later.shape != earlier.shape:
-        raise InvalidInput(f"a paired difference needs the same questions, not {later.shape} and {earlier.shape}")
+        message = f"a paired difference needs the same questions, not {later.shape} and {earlier.shape}"
+        raise InvalidInput(message, code="different_questions")
     return mean_interval(later - earlier, groups=groups, how=how)
 
 
@@ -92,7 +96,7 @@ def _clusters(
     if groups is None:
         return table, np.ones(len(table))
     if len(groups) != len(table):
-        raise InvalidInput(f"expected a group for each of {len(table)} rows, not {len(groups)}")
+        raise InvalidInput(f"expected a group for each of {len(table)} rows, not {len(groups)}", code="unequal_lengths")
     numbers = {group: i for i, group in enumerate(dict.fromkeys(groups))}
     rows = np.array([numbers[group] for group in groups])
     sums = np.zeros((len(numbers), table.shape[1]))

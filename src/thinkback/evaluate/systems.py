@@ -207,7 +207,9 @@ class FusedRuns:
     def __init__(self, runs: Sequence[TrecRun], fusions: Mapping[str, Fusion]) -> None:
         names = [run.name for run in runs]
         if not names or len(set(names) | set(fusions)) != len(names) + len(fusions):
-            raise InvalidInput(f"runs and fusions need different names, not {[*names, *fusions]}")
+            raise InvalidInput(
+                f"runs and fusions need different names, not {[*names, *fusions]}", code="duplicate_name"
+            )
         self._runs = tuple(runs)
         self._fusions = dict(fusions)
 

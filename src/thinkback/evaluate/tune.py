@@ -42,10 +42,12 @@ class TuneSettings:
     def __post_init__(self) -> None:
         metric(self.metric)
         if self.folds < 2:
-            raise InvalidInput(f"cross-validation needs at least 2 folds, not {self.folds}")
+            raise InvalidInput(f"cross-validation needs at least 2 folds, not {self.folds}", code="too_few_folds")
         if self.split not in SPLITS:
             hint = did_you_mean(self.split, SPLITS)
-            raise InvalidInput(f"no split {self.split!r}; choose one of {', '.join(SPLITS)}.{hint}")
+            raise InvalidInput(
+                f"no split {self.split!r}; choose one of {', '.join(SPLITS)}.{hint}", code="unknown_split"
+            )
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +109,8 @@ def tune(cases: Sequence[Case], base: Recipe, settings: TuneSettings | None = No
     settings = settings or TuneSettings()
     replay = Replay(cases)
     if len(replay.questions) < FEWEST:
-        raise InvalidInput(f"tuning needs at least {FEWEST} questions with an answer, not {len(replay.questions)}")
+        message = f"tuning needs at least {FEWEST} questions with an answer, not {len(replay.questions)}"
+        raise InvalidInput(message, code="too_few_questions")
     learner = _Learner(replay, base, settings)
     corpora = [question.corpus_id for question in replay.questions]
     groups = folds_of(corpora, settings)
@@ -190,7 +193,8 @@ def folds_of(corpora: Sequence[str], settings: TuneSettings) -> list[Rows]:
         groups.setdefault(corpus, []).append(row)
     by_corpus = splits_by_corpus(corpora, settings)
     if by_corpus and len(groups) < 2:
-        raise InvalidInput("there is only one corpus, so it cannot be split by corpus; split by question")
+        message = "there is only one corpus, so it cannot be split by corpus; split by question"
+        raise InvalidInput(message, code="one_corpus")
     units = list(groups.values()) if by_corpus else [[row] for row in range(len(corpora))]
     rng.shuffle(units)
     units.sort(key=len, reverse=True)

@@ -40,7 +40,8 @@ class Source:
 
         named = [path for path in (self.locomo, self.longmemeval, self.beir) if path is not None]
         if len(named) > 1:
-            raise InvalidInput("learn from one of --locomo, --longmemeval and --beir at a time")
+            message = "learn from one of --locomo, --longmemeval and --beir at a time"
+            raise InvalidInput(message, code="several_sources")
         found = None
         if self.locomo is not None:
             found = read_locomo(self.locomo, level=self.level or Level.TURN)

@@ -75,7 +75,9 @@ class Dataset:
         if n is None or n >= len(self.questions):
             return self
         if n < 1:
-            raise DatasetError(f"{self.name}: cannot measure with {n} questions; ask for at least 1")
+            raise DatasetError(
+                f"{self.name}: cannot measure with {n} questions; ask for at least 1", code="no_question"
+            )
         chosen = set(_round_robin(self.questions, n))
         questions = tuple(q for q in self.questions if q.id in chosen)
         needed = {q.corpus_id for q in questions}
@@ -102,17 +104,20 @@ def checked(dataset: Dataset, *, gold_exists: bool = True) -> Dataset:
     """The dataset, after checking that its ids are unique and its references exist."""
     if not dataset.questions:
         reasons = ", ".join(f"{n} {why}" for why, n in dataset.left_out.items()) or "the file holds none"
-        raise DatasetError(f"{dataset.name}: no question can be measured ({reasons})")
+        raise DatasetError(f"{dataset.name}: no question can be measured ({reasons})", code="no_question")
     known = {corpus.id: {document.id for document in corpus.documents} for corpus in dataset.corpora}
     if len(known) != len(dataset.corpora):
-        raise DatasetError(f"{dataset.name}: two corpora share the id {_repeated(c.id for c in dataset.corpora)!r}")
+        twice = _repeated(corpus.id for corpus in dataset.corpora)
+        raise DatasetError(f"{dataset.name}: two corpora share the id {twice!r}", code="duplicate_corpus")
     for corpus in dataset.corpora:
         if len(known[corpus.id]) != len(corpus.documents):
             twice = _repeated(document.id for document in corpus.documents)
-            raise DatasetError(f"{dataset.name}: {corpus.id}: two documents share the id {twice!r}")
+            raise DatasetError(
+                f"{dataset.name}: {corpus.id}: two documents share the id {twice!r}", code="duplicate_document"
+            )
     if len({question.id for question in dataset.questions}) != len(dataset.questions):
         twice = _repeated(question.id for question in dataset.questions)
-        raise DatasetError(f"{dataset.name}: two questions share the id {twice!r}")
+        raise DatasetError(f"{dataset.name}: two questions share the id {twice!r}", code="duplicate_question")
     for question in dataset.questions:
         _check_question(dataset.name, question, known, gold_exists)
     return dataset
@@ -120,12 +125,15 @@ def checked(dataset: Dataset, *, gold_exists: bool = True) -> Dataset:
 
 def _check_question(name: str, question: Question, known: Mapping[str, set[str]], gold_exists: bool) -> None:
     if question.corpus_id not in known:
-        raise DatasetError(f"{name}: question {question.id!r} asks corpus {question.corpus_id!r}, which is not there")
+        message = f"{name}: question {question.id!r} asks corpus {question.corpus_id!r}, which is not there"
+        raise DatasetError(message, code="unknown_corpus")
     if not question.gold or min(question.gold.values()) <= 0:
-        raise DatasetError(f"{name}: question {question.id!r} needs gold with grades above 0, not {question.gold!r}")
+        message = f"{name}: question {question.id!r} needs gold with grades above 0, not {question.gold!r}"
+        raise DatasetError(message, code="no_gold")
     if gold_exists and not known[question.corpus_id].issuperset(question.gold):
         lost = sorted(set(question.gold) - known[question.corpus_id])
-        raise DatasetError(f"{name}: the gold {lost[0]!r} of question {question.id!r} is not in its corpus")
+        message = f"{name}: the gold {lost[0]!r} of question {question.id!r} is not in its corpus"
+        raise DatasetError(message, code="unknown_document")
 
 
 def _repeated(ids: Iterable[str]) -> str:

@@ -19,14 +19,16 @@ _HEADER = ("query-id", "corpus-id", "score")
 def read_beir(folder: Path, *, split: str = "test") -> Dataset:
     """Read a BEIR folder with the judgements of one split (`qrels/<split>.tsv`, else `qrels.tsv`)."""
     if not folder.is_dir():
-        raise DatasetError(f"{folder}: expected a folder with corpus.jsonl, queries.jsonl and qrels/{split}.tsv")
+        message = f"{folder}: expected a folder with corpus.jsonl, queries.jsonl and qrels/{split}.tsv"
+        raise DatasetError(message, code="no_folder")
     judged = _judgements(_qrels_file(folder, split))
     notes: Counter[str] = Counter()
     documents = tuple(_documents(folder / "corpus.jsonl", notes))
     known = {document.id for document in documents}
     lost = sum(document_id not in known for gold in judged.values() for document_id in gold)
     if lost and lost == sum(map(len, judged.values())):
-        raise DatasetError(f"{folder}: none of the {lost} judged documents is in corpus.jsonl; do the files match?")
+        message = f"{folder}: none of the {lost} judged documents is in corpus.jsonl; do the files match?"
+        raise DatasetError(message, code="unknown_document")
     notes["judged documents that the corpus lacks"] = lost
     questions, left_out = _questions(folder, judged)
     name = f"{folder.resolve().name} ({split})"
@@ -41,10 +43,11 @@ def _qrels_file(folder: Path, split: str) -> Path:
     splits = sorted(path.stem for path in (folder / "qrels").glob("*.tsv"))
     if splits:
         given = ", ".join(splits)
-        raise DatasetError(f"{chosen}: there is no split {split!r}; given are {given}.{did_you_mean(split, splits)}")
+        message = f"{chosen}: there is no split {split!r}; given are {given}.{did_you_mean(split, splits)}"
+        raise DatasetError(message, code="unknown_split")
     if (folder / "qrels.tsv").is_file():
         return folder / "qrels.tsv"
-    raise DatasetError(f"{folder}: no judgements; expected qrels/{split}.tsv or qrels.tsv")
+    raise DatasetError(f"{folder}: no judgements; expected qrels/{split}.tsv or qrels.tsv", code="no_judgements")
 
 
 def _judgements(path: Path) -> dict[str, dict[str, float]]:
@@ -55,17 +58,19 @@ def _judgements(path: Path) -> dict[str, dict[str, float]]:
         if number == 1 and tuple(field.strip() for field in fields) == _HEADER:
             continue
         if len(fields) != 3:
-            raise DatasetError(f"{path}: line {number}: expected 3 fields separated by tabs ({', '.join(_HEADER)})")
+            message = f"{path}: line {number}: expected 3 fields separated by tabs ({', '.join(_HEADER)})"
+            raise DatasetError(message, code="wrong_fields")
         query_id, document_id, written = (field.strip() for field in fields)
         try:
             grade = float(int(written))
         except ValueError:
-            raise DatasetError(f"{path}: line {number}: expected a whole number as score, found {written!r}") from None
+            message = f"{path}: line {number}: expected a whole number as score, found {written!r}"
+            raise DatasetError(message, code="not_a_number") from None
         gold = judged.setdefault(query_id, {})
         if grade > 0:
             gold[document_id] = grade
     if not judged:
-        raise DatasetError(f"{path}: the file holds no judgement")
+        raise DatasetError(f"{path}: the file holds no judgement", code="no_judgements")
     return judged
 
 

@@ -19,32 +19,32 @@ class Node:
     place: str
     value: Json
 
-    def error(self, message: str) -> DatasetError:
-        return DatasetError(f"{self.file}: {self.place or 'top level'}: {message}")
+    def error(self, message: str, code: str) -> DatasetError:
+        return DatasetError(f"{self.file}: {self.place or 'top level'}: {message}", code=code)
 
     def has(self, key: str) -> bool:
         return key in self.fields()
 
     def fields(self) -> dict[str, Json]:
         if not isinstance(self.value, dict):
-            raise self.error(f"expected an object, found {_named(self.value)}")
+            raise self.error(f"expected an object, found {_named(self.value)}", "wrong_type")
         return self.value
 
     def each(self) -> list["Node"]:
         """The elements of a list."""
         if not isinstance(self.value, list):
-            raise self.error(f"expected a list, found {_named(self.value)}")
+            raise self.error(f"expected a list, found {_named(self.value)}", "wrong_type")
         return [Node(self.file, f"{self.place}[{i}]", item) for i, item in enumerate(self.value)]
 
     def get(self, key: str) -> "Node":
         found = self.fields()
         if key not in found:
-            raise self.error(f"the field {key!r} is missing.{did_you_mean(key, found)}")
+            raise self.error(f"the field {key!r} is missing.{did_you_mean(key, found)}", "missing_field")
         return Node(self.file, f"{self.place}.{key}" if self.place else key, found[key])
 
     def text(self) -> str:
         if not isinstance(self.value, str):
-            raise self.error(f"expected a text, found {_named(self.value)}")
+            raise self.error(f"expected a text, found {_named(self.value)}", "wrong_type")
         return self.value
 
     def label(self) -> str:
@@ -52,12 +52,12 @@ class Node:
         if isinstance(self.value, int) and not isinstance(self.value, bool):
             return str(self.value)
         if not self.text().strip():
-            raise self.error("expected an id, found an empty text")
+            raise self.error("expected an id, found an empty text", "empty_id")
         return self.text()
 
     def whole(self) -> int:
         if isinstance(self.value, bool) or not isinstance(self.value, int):
-            raise self.error(f"expected a whole number, found {_named(self.value)}")
+            raise self.error(f"expected a whole number, found {_named(self.value)}", "wrong_type")
         return self.value
 
 
@@ -74,13 +74,13 @@ def read_text(path: Path) -> str:
     try:
         text = path.read_bytes().decode("utf-8-sig")
     except FileNotFoundError:
-        raise DatasetError(f"{path}: there is no such file") from None
+        raise DatasetError(f"{path}: there is no such file", code="no_file") from None
     except UnicodeDecodeError as error:
-        raise DatasetError(f"{path}: not UTF-8 text at byte {error.start}") from None
+        raise DatasetError(f"{path}: not UTF-8 text at byte {error.start}", code="not_utf8") from None
     except OSError as error:
-        raise DatasetError(f"{path}: cannot be read: {error.strerror}") from None
+        raise DatasetError(f"{path}: cannot be read: {error.strerror}", code="unreadable") from None
     if not text.strip():
-        raise DatasetError(f"{path}: the file is empty")
+        raise DatasetError(f"{path}: the file is empty", code="empty_file")
     return text
 
 
@@ -89,19 +89,19 @@ def read_array(path: Path) -> Iterator[Node]:
     text = read_text(path)
     place = _skip_blank(text, 0)
     if text[place] != "[":
-        raise DatasetError(f"{path}: expected a JSON list, found {text[place : place + 20]!r}")
+        raise DatasetError(f"{path}: expected a JSON list, found {text[place : place + 20]!r}", code="not_a_list")
     decoder = json.JSONDecoder()
     place, index = _skip_blank(text, place + 1), 0
     while not text.startswith("]", place):
         try:
             value, place = decoder.raw_decode(text, place)
         except json.JSONDecodeError as error:
-            raise _malformed(path, error.lineno, f"{error.msg} (column {error.colno}, element {index})") from None
+            raise malformed(path, error.lineno, f"{error.msg} (column {error.colno}, element {index})") from None
         yield Node(str(path), f"[{index}]", value)
         index += 1
         place = _after_element(path, text, place)
     if text[place + 1 :].strip():
-        raise _malformed(path, text.count("\n", 0, place) + 1, "more text after the end of the list")
+        raise malformed(path, text.count("\n", 0, place) + 1, "more text after the end of the list")
 
 
 def _after_element(path: Path, text: str, place: int) -> int:
@@ -113,7 +113,7 @@ def _after_element(path: Path, text: str, place: int) -> int:
         if not text.startswith("]", following):
             return following
     found = repr(text[place : place + 20]) if place < len(text) else "the end of the file"
-    raise _malformed(path, text.count("\n", 0, place) + 1, f"expected ',' or ']' after an element, found {found}")
+    raise malformed(path, text.count("\n", 0, place) + 1, f"expected ',' or ']' after an element, found {found}")
 
 
 def _skip_blank(text: str, place: int) -> int:
@@ -130,10 +130,10 @@ def read_lines(path: Path) -> Iterator[Node]:
         try:
             value = json.loads(line)
         except json.JSONDecodeError as error:
-            raise _malformed(path, number, f"{error.msg} (column {error.colno})") from None
+            raise malformed(path, number, f"{error.msg} (column {error.colno})") from None
         yield Node(str(path), f"line {number}", value)
     if empty:
-        raise DatasetError(f"{path}: the file is empty")
+        raise DatasetError(f"{path}: the file is empty", code="empty_file")
 
 
 def numbered_lines(path: Path) -> Iterator[tuple[int, str]]:
@@ -144,12 +144,12 @@ def numbered_lines(path: Path) -> Iterator[tuple[int, str]]:
                 if line.strip():
                     yield number, line.rstrip("\r\n")
     except FileNotFoundError:
-        raise DatasetError(f"{path}: there is no such file") from None
+        raise DatasetError(f"{path}: there is no such file", code="no_file") from None
     except UnicodeDecodeError as error:
-        raise DatasetError(f"{path}: not UTF-8 text ({error.reason})") from None
+        raise DatasetError(f"{path}: not UTF-8 text ({error.reason})", code="not_utf8") from None
     except OSError as error:
-        raise DatasetError(f"{path}: cannot be read: {error.strerror}") from None
+        raise DatasetError(f"{path}: cannot be read: {error.strerror}", code="unreadable") from None
 
 
-def _malformed(path: Path, line: int, what: str) -> DatasetError:
-    return DatasetError(f"{path}: line {line}: not valid JSON: {what}")
+def malformed(path: Path, line: int, what: str) -> DatasetError:
+    return DatasetError(f"{path}: line {line}: not valid JSON: {what}", code="not_json")

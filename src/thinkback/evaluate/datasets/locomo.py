@@ -41,7 +41,8 @@ def read_locomo(path: Path, *, level: str = "turn", adversarial: bool = False) -
     """Read a LoCoMo file at the level of turns or of whole sessions; category 5 only if `adversarial`."""
     if level not in LEVELS:
         raise DatasetError(
-            f"LoCoMo has no level {level!r}; choose one of {', '.join(LEVELS)}.{did_you_mean(level, LEVELS)}"
+            f"LoCoMo has no level {level!r}; choose one of {', '.join(LEVELS)}.{did_you_mean(level, LEVELS)}",
+            code="unknown_level",
         )
     corpora: list[Corpus] = []
     questions: list[Question] = []
@@ -73,7 +74,9 @@ def _sessions(conversation: Node) -> Iterator[_Session]:
     numbers = sorted(int(m[1]) for key in conversation.fields() if (m := _SESSION.fullmatch(key)))
     sessions = [(n, conversation.get(f"session_{n}").each()) for n in numbers]
     if not any(turns for _, turns in sessions):
-        raise conversation.error("no session with turns; expected fields session_1, session_1_date_time, …")
+        raise conversation.error(
+            "no session with turns; expected fields session_1, session_1_date_time, …", "no_session"
+        )
     for number, turns in sessions:
         if turns:
             created_us = parse_date(conversation.get(f"session_{number}_date_time"))
@@ -127,7 +130,7 @@ def _gold(evidence: Node, homes: Mapping[tuple[int, int], str]) -> tuple[dict[st
 def _category(question: Node) -> int:
     category = question.get("category")
     if category.whole() not in CATEGORIES:
-        raise category.error(f"expected a category from 1 to 5, found {category.value}")
+        raise category.error(f"expected a category from 1 to 5, found {category.value}", "unknown_category")
     return category.whole()
 
 
@@ -141,5 +144,7 @@ def parse_date(node: Node) -> int:
         hours = int(hour) % 12 + (12 if half.lower() == "pm" else 0)
         moment = datetime(int(year), _MONTHS.index(month[:3].lower()) + 1, int(day), hours, int(minute), tzinfo=UTC)
     except ValueError:
-        raise node.error(f"expected a date such as '1:56 pm on 8 May, 2023', found {node.text()!r}") from None
+        raise node.error(
+            f"expected a date such as '1:56 pm on 8 May, 2023', found {node.text()!r}", "not_a_date"
+        ) from None
     return to_us(moment)

@@ -33,7 +33,9 @@ def read_longmemeval(path: Path, *, level: str = "session", abstention: bool = F
     """Read a LongMemEval file; questions that must not be answered (`_abs`) only if `abstention`."""
     if level not in LEVELS:
         hint = did_you_mean(level, LEVELS)
-        raise DatasetError(f"LongMemEval has no level {level!r}; choose one of {', '.join(LEVELS)}.{hint}")
+        raise DatasetError(
+            f"LongMemEval has no level {level!r}; choose one of {', '.join(LEVELS)}.{hint}", code="unknown_level"
+        )
     corpora: list[Corpus] = []
     questions: list[Question] = []
     left_out: Counter[str] = Counter()
@@ -75,7 +77,8 @@ def _sessions(node: Node, shared: dict[str, str], notes: Counter[str]) -> list[_
     if not len(ids) == len(dates) == len(haystack):
         raise node.error(
             "haystack_session_ids, haystack_dates and haystack_sessions must be equally long, "
-            f"not {len(ids)}, {len(dates)} and {len(haystack)}"
+            f"not {len(ids)}, {len(dates)} and {len(haystack)}",
+            "unequal_lengths",
         )
     answers = {entry.label() for entry in node.get("answer_session_ids").each()}
     notes["answer sessions that do not exist"] += len(answers - set(ids))
@@ -122,4 +125,6 @@ def parse_date(node: Node) -> int:
             raise ValueError
         return to_us(datetime(*(int(part or 0) for part in match.groups()), tzinfo=UTC))  # type: ignore[arg-type, misc]
     except ValueError:
-        raise node.error(f"expected a date such as '2023/05/20 (Sat) 02:21', found {node.text()!r}") from None
+        raise node.error(
+            f"expected a date such as '2023/05/20 (Sat) 02:21', found {node.text()!r}", "not_a_date"
+        ) from None

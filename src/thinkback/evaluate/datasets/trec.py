@@ -36,7 +36,8 @@ def read_run(path: Path) -> TrecRun:
         score = _number(path, number, written, "score")
         ranking = found.setdefault(query_id, {})
         if document_id in ranking:
-            raise DatasetError(f"{path}: line {number}: document {document_id!r} is twice in query {query_id!r}")
+            message = f"{path}: line {number}: document {document_id!r} is twice in query {query_id!r}"
+            raise DatasetError(message, code="duplicate_document")
         ranking[document_id] = score
         tags.add(tag)
     rankings = {query: tuple(sorted(ranking.items(), key=lambda pair: -pair[1])) for query, ranking in found.items()}
@@ -75,11 +76,12 @@ def _fields(path: Path, count: int, layout: str) -> Iterator[tuple[int, list[str
     for number, line in numbered_lines(path):
         fields = line.split()
         if len(fields) != count:
-            raise DatasetError(f"{path}: line {number}: expected '{layout}', found {len(fields)} fields: {line[:80]!r}")
+            message = f"{path}: line {number}: expected '{layout}', found {len(fields)} fields: {line[:80]!r}"
+            raise DatasetError(message, code="wrong_fields")
         empty = False
         yield number, fields
     if empty:
-        raise DatasetError(f"{path}: the file is empty; expected lines '{layout}'")
+        raise DatasetError(f"{path}: the file is empty; expected lines '{layout}'", code="empty_file")
 
 
 def _number(path: Path, line: int, written: str, what: str) -> float:
@@ -88,5 +90,6 @@ def _number(path: Path, line: int, written: str, what: str) -> float:
     except ValueError:
         number = math.nan
     if not math.isfinite(number):
-        raise DatasetError(f"{path}: line {line}: expected a finite number as {what}, found {written!r}")
+        message = f"{path}: line {line}: expected a finite number as {what}, found {written!r}"
+        raise DatasetError(message, code="not_a_number")
     return number
