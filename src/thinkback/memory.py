@@ -55,7 +55,7 @@ from thinkback.search.query.parse import parse
 from thinkback.search.query.tags import Vocabulary
 from thinkback.search.ranking import Gathered
 from thinkback.search.recipes.model import Recipe
-from thinkback.search.recipes.named import reflections_only
+from thinkback.search.recipes.named import TYPED, reflections_only
 from thinkback.search.recipes.toml import resolve
 from thinkback.search.signals.reflection import Reflection
 from thinkback.search.trace import Recall
@@ -246,8 +246,8 @@ class Memory:
         return gather(query, chosen, engine, Notes(engine.strict))
 
     def search_keywords(self, text: str, *, limit: int = 10, **where: Unpack[Where]) -> Recall:
-        """The keyword leg alone, with its whole query syntax."""
-        return self.recall(text, limit=limit, recipe="keyword", **where)
+        """The keyword leg alone, with its whole query syntax; every word counts, and without one nothing is found."""
+        return self.recall(text, limit=limit, recipe=TYPED, **where)
 
     def search_reflections_only(self, text: str, *, limit: int = 10, recency: float = 0.0) -> Recall:
         """Themes alone, by cosine; `recency` (0.1, say) blends in how fresh they are. Without a vector of the query, none."""

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thinkback.clock import from_us, iso
+from thinkback.errors import Notice
 from thinkback.fields import STANDING, TIMES, Kind, Priority, Tier
 
 DropCode = Literal["duplicate", "reflection_share", "budget", "diversity"]  # why selection left a candidate out
@@ -371,7 +372,7 @@ class KeywordQuery:
 
     `expression` is ready for FTS5's MATCH and empty in mode "empty". In expert mode `fallback` is the bare expression to use
     once if FTS5 rejects the expert one, and `terms` and `dropped` describe that fallback. `truncated` says that terms after
-    the first 256 distinct ones were ignored.
+    the first 256 distinct ones were ignored. `exact` words are looked up as they are spelt, all others by their stems.
     """
 
     mode: Literal["bare", "expert", "empty"]
@@ -380,6 +381,7 @@ class KeywordQuery:
     expression: str
     fallback: str | None = None
     truncated: bool = False
+    exact: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -394,13 +396,15 @@ class Scored:
 class Run:
     """What one leg found, best first, every id once; `skipped` says why a leg did not run.
 
-    `filled` holds the leg's scores for candidates that other legs found and this one, within its limit, did not.
+    `filled` holds the leg's scores for candidates that other legs found and this one, within its limit, did not. `warnings` say
+    what the leg had to do otherwise than asked.
     """
 
     leg: str
     hits: tuple[Scored, ...] = ()
     skipped: str | None = None
     filled: tuple[Scored, ...] = ()
+    warnings: tuple[Notice, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -480,7 +484,7 @@ class Drop:
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """One recalled memory."""
+    """One recalled memory; among the newest, which answer a query without words, none has a score: it is 0, of no contributions."""
 
     rank: int
     score: float

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from thinkback.models.weights.options import FetchOptions, OpenOptions, Progress
 
 T = TypeVar("T")
+UPGRADE_STEP = 2000  # memories; a smaller file is upgraded before one could read about it
 DEFAULT = "default"  # whatever the settings name
 log = logging.getLogger("thinkback")
 
@@ -61,7 +62,10 @@ def open(
 
 
 class Opener:
-    """Opens memories that share one set of models, each loaded on first use and only once."""
+    """Opens memories that share one set of models, each loaded on first use and only once.
+
+    `progress` hears how far the download of weights is, `upgrading` how far the upgrade of a file of an older version.
+    """
 
     def __init__(
         self,
@@ -71,12 +75,14 @@ class Opener:
         reranker: str | Reranker | None = DEFAULT,
         models: "OpenOptions | None" = None,
         progress: "Progress | None" = None,
+        upgrading: Callable[[int, int], None] | None = None,
         chat: Chat | None = None,
         clock: Clock = system_clock,
     ) -> None:
         self.settings = settings or Settings()
         self._models = models
         self._progress = progress
+        self._upgrading = upgrading or _announce_upgrade
         self._clock = clock
         self._chat = chat or chat_of(self.settings)
         self._embedder = self._embedder_opener(embedder)
@@ -99,7 +105,9 @@ class Opener:
         space: str = DEFAULT_SPACE,
     ) -> Memory:
         """The memory in a file, made if absent; without a path, the one the settings name."""
-        store = open_store(self._usual_path() if path is None else path, space, read_only=read_only)
+        store = open_store(
+            self._usual_path() if path is None else path, space, read_only=read_only, upgrading=self._upgrading
+        )
         return self.over(
             store, recipe=recipe, read_only=read_only, strict=strict, count_accesses=count_accesses, clock=clock
         )
@@ -201,7 +209,13 @@ def is_server(place: object) -> bool:
     return isinstance(place, str) and place.startswith(("postgresql://", "postgres://"))
 
 
-def open_store(path: str | Path, space: str = DEFAULT_SPACE, *, read_only: bool = False) -> Store:
+def open_store(
+    path: str | Path,
+    space: str = DEFAULT_SPACE,
+    *,
+    read_only: bool = False,
+    upgrading: Callable[[int, int], None] | None = None,
+) -> Store:
     """The store in a file, or a space on a server."""
     if is_server(path):
         found: Store = _postgres().open_store(str(path), space, read_only=read_only)
@@ -211,7 +225,7 @@ def open_store(path: str | Path, space: str = DEFAULT_SPACE, *, read_only: bool 
             f"a file is one space and has no {space!r}; name another file, or a server: postgresql://…",
             code="one_space",
         )
-    return SqliteStore(path, read_only=read_only)
+    return SqliteStore(path, read_only=read_only, progress=upgrading)
 
 
 def open_spaces(place: str | Path, *, default_file: Path | None = None, read_only: bool = False) -> Spaces:
@@ -266,6 +280,12 @@ def announcer() -> Callable[[int, int, str], None]:
             log.warning("fetching %s (%.0f MB); it is kept and used offline from then on", label, total / 1e6)
 
     return announce
+
+
+def _announce_upgrade(done: int, total: int) -> None:
+    """Logs once, at the end of the first part, that a file of an older version is being upgraded."""
+    if done == min(total, UPGRADE_STEP) and total > UPGRADE_STEP:
+        log.warning("indexing the words of %d memories, once", total)
 
 
 def chat_of(settings: Settings) -> Chat | None:

@@ -50,7 +50,7 @@ def _cut(id: str, trace: Trace) -> str:
     if cut <= 0:
         return f"the {fusion.name} fusion left it out"
     runs = [run for run in trace.runs if run.skipped is None]
-    whole = replace(fusion, cut=0).fuse(runs, active(trace.recipe, runs)[0])
+    whole = replace(fusion, cut=0).fuse(runs, active(trace.recipe, runs, trace.query)[0])
     row = whole.ledger.ids.index(id)
     order = whole.ledger.order() if whole.by_score else np.arange(len(whole.ledger.ids))
     rank = int(np.flatnonzero(order == row)[0]) + 1

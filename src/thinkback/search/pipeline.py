@@ -90,9 +90,12 @@ def _read(
 def gather(query: Query, recipe: Recipe, engine: Engine, notes: Notes) -> Gathered:
     """Run the legs concurrently, then read the candidates' records, edges and vectors in one batch each."""
     query, runs = retrieve(query, recipe, engine, notes)
+    for warning in (warning for run in runs for warning in run.warnings):
+        notes.note(warning)
     if all(run.skipped is not None for run in runs):
-        if all(leg.only_kind for leg in recipe.legs):  # the newest memories of other kinds are no answer
+        if query.text.strip() or not recipe.newest:
             notes.warnings.extend(Notice("no_leg_ran", f"the {run.leg} leg did not run: {run.skipped}") for run in runs)
+        if not recipe.newest:
             return Gathered(query, tuple(runs), {})
         return _newest(query, runs, recipe, engine.store)
     ids = list(dict.fromkeys(hit.id for run in runs for hit in run.hits))
@@ -102,8 +105,9 @@ def gather(query: Query, recipe: Recipe, engine: Engine, notes: Notes) -> Gather
     if len(records) < len(ids):  # forgotten by another process between the legs and here
         runs = [replace(run, hits=_still(run.hits, records), filled=_still(run.filled, records)) for run in runs]
         ids = list(records)
-    most = max((term.signal.needs_links for term in recipe.signals if term.weight), default=0)
-    edges = engine.store.edges(ids, query.filter, most) if most and ids else {}
+    linked = [term.signal for term in recipe.signals if term.weight and term.signal.needs_links]
+    most, threads = max((one.needs_links for one in linked), default=0), any(one.follows_threads for one in linked)
+    edges = engine.store.edges(ids, query.filter, most, threads) if most and ids else {}
     steps = reach(recipe)
     between = gaps([records[id] for id in ids], query.filter, engine.store, steps) if steps else None
     vectors = engine.store.vectors(ids) if recipe.selection.diversity > 0 and ids else {}

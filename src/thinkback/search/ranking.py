@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thinkback.model import Column, Floats, Ledger, Run, StoredEdge, StoredRecord, Vector
-from thinkback.search.fusion import Merge
+from thinkback.search.fusion import Fused
 from thinkback.search.query.parse import Query
 from thinkback.search.recipes.model import How, Recipe, Term
 from thinkback.search.signals import Links, Scene, Skip
@@ -46,13 +46,14 @@ class Ordered:
 def rank(gathered: Gathered, recipe: Recipe) -> Ordered:
     """Fuse the runs and apply every signal; if nothing was searched, the newest memories keep their order."""
     runs = [run for run in gathered.runs if run.skipped is None]
-    weights, terms = active(recipe, runs) if gathered.searched else ({}, [])
-    fused = recipe.fusion.fuse(runs, weights) if gathered.searched else Merge().fuse(runs, {})
+    weights, terms = active(recipe, runs, gathered.query) if gathered.searched else ({}, [])
+    fused = recipe.fusion.fuse(runs, weights) if gathered.searched else _unscored(runs)
     ledger = relevance(fused.ledger, recipe.relevance) if fused.by_score else fused.ledger
     records = tuple(gathered.records[id] for id in ledger.ids)
     links = Links.between(ledger.ids, gathered.edges) if gathered.edges else None
     where = None if gathered.gaps is None else places(records, gathered.gaps)
     skipped = [(run.leg, run.skipped) for run in gathered.runs if run.skipped is not None]
+    skipped += [(term.signal.name, reason) for term in recipe.signals if (reason := term.signal.silent(gathered.query))]
     for term in terms if ledger.ids else ():
         values = term.signal.values(Scene(gathered.query, records, ledger.totals, fused.values, links, where))
         if isinstance(values, Skip):
@@ -66,16 +67,24 @@ def rank(gathered: Gathered, recipe: Recipe) -> Ordered:
     return Ordered(ledger, records, order, tuple(skipped))
 
 
+def _unscored(runs: Sequence[Run]) -> Fused:
+    """Candidates in line, with nothing to compare them by."""
+    ids = dict.fromkeys(hit.id for run in runs for hit in run.hits)
+    return Fused(Ledger.of(list(ids), []), {}, by_score=False)
+
+
 def reach(recipe: Recipe) -> int:
     """How far along threads the recipe's signals look."""
     return max((term.signal.needs_places for term in recipe.signals if term.weight), default=0)
 
 
-def active(recipe: Recipe, runs: Sequence[Run]) -> tuple[dict[str, float], list[Term]]:
+def active(recipe: Recipe, runs: Sequence[Run], query: Query) -> tuple[dict[str, float], list[Term]]:
     """The weights in force: with `redistribute`, each active weight divided by the sum of active weights."""
     ran = {run.leg for run in runs}
     weights = {leg.name: leg.weight for leg in recipe.legs if leg.name in ran}
-    terms = [term for term in recipe.signals if term.how != "add" or term.weight != 0]
+    terms = [
+        term for term in recipe.signals if (term.how != "add" or term.weight != 0) and term.signal.silent(query) is None
+    ]
     if not recipe.redistribute:
         return weights, terms
     total = sum(weights.values()) + sum(term.weight for term in terms if term.how == "add")

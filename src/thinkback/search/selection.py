@@ -14,12 +14,16 @@ CHARACTERS_PER_TOKEN = 4  # rule of thumb for English; a budget is an upper boun
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Selection:
-    """`limit` ≤ 0: no cap; `max_tokens` 0: no budget; `diversity` 0: plain order, towards 1: more varied hits (MMR)."""
+    """`limit` ≤ 0: no cap; `max_tokens` 0: no budget; `diversity` 0: plain order, towards 1: more varied hits (MMR).
+
+    `reflection_share` is a share of what is returned or, with `share_of_limit`, of the limit.
+    """
 
     limit: int = 10
     dedup: bool = True
     max_tokens: int = 0
     reflection_share: float = 0.30
+    share_of_limit: bool = False
     diversity: float = 0.0
     diversity_pool: int = 50
 
@@ -91,7 +95,7 @@ def _within_caps(ranked: Iterable[Ranked], selection: Selection) -> tuple[list[R
         once, ranked = tee(ranked)
         kept, drops = _filled(once, limit, most, selection)
         reflections = sum(candidate.record.kind == REFLECTION for candidate in kept)
-        if reflections <= _part(share, len(kept)):
+        if selection.share_of_limit or reflections <= _part(share, len(kept)):
             return kept, drops
         most = reflections - 1
 

@@ -8,6 +8,7 @@ from typing import overload
 from thinkback.errors import Notice
 from thinkback.model import Drop, Hit, Ledger, Run, Timing
 from thinkback.search.query.parse import Query
+from thinkback.search.ranking import NEWEST
 from thinkback.search.recipes.model import Recipe
 from thinkback.stores.base import StoreState
 
@@ -42,7 +43,9 @@ class Trace:
 
     @property
     def backends_used(self) -> tuple[str, ...]:
-        """Legs and signals that changed at least one score."""
+        """Legs and signals that changed at least one score; `newest` where there was nothing to search by."""
+        if any(run.leg == NEWEST for run in self.runs):
+            return (NEWEST,)
         return tuple(dict.fromkeys(column.name for column in self.ledger.columns if column.deltas.any()))
 
     @property

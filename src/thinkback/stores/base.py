@@ -74,6 +74,7 @@ PENDING_SCRUB = "forgotten text"  # the area of a problem that `scrub` solves
 MAX_GRADE = 3
 
 
+REFUSED = "bad_expression"  # the code of the error about a keyword query that full text cannot read
 SHORTEST_TRACE = 8  # bytes; shorter ones occur in every file by chance
 
 

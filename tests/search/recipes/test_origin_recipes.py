@@ -78,13 +78,13 @@ def test_the_multiplicative_form_gives_nothing_for_quality_without_relevance() -
 
 def test_engrava_sums_five_weighted_signals() -> None:
     with memory() as m:
-        m.remember("cat", vector=direction(0.4), priority="P1", created_at=NOW - 7 * DAY)
-        m.remember("dog", vector=direction(0.8), priority="P4", created_at=NOW)
-        found = scores(m.recall("cat", recipe="engrava", vector=QUERY_VECTOR))
-    # the only keyword match scales to 1; the clock halves recency every 7 days; graph weighs nothing; all weights sum to 1
+        m.remember("cat", vector=direction(0.4), priority="P1", cycle=0)
+        m.remember("dog", vector=direction(0.8), priority="P4", cycle=50)
+        found = scores(m.recall("cat", recipe="engrava", vector=QUERY_VECTOR, cycle=50))
+    # a lone keyword match scales to .5; recency halves every 50 cycles; graph weighs nothing; all weights sum to 1
     assert found == pytest.approx(
         {
-            "cat": 0.30 * 1.0 + 0.55 * 0.4 + 0.10 * 0.5 + 0.05 * 1.0,
+            "cat": 0.30 * 0.5 + 0.55 * 0.4 + 0.10 * 0.5 + 0.05 * 1.0,
             "dog": 0.30 * 0.0 + 0.55 * 0.8 + 0.10 * 1.0 + 0.05 * 0.0,
         }
     )
@@ -93,16 +93,38 @@ def test_engrava_sums_five_weighted_signals() -> None:
 def test_engrava_redistributes_the_weight_of_what_is_missing() -> None:
     with memory() as m:
         m.remember("cat", priority="P2")
-        found = scores(m.recall("cat", recipe="engrava"))
-    active = 0.30 + 0.10 + 0.05
-    assert found == pytest.approx({"cat": 0.30 / active * 1.0 + 0.10 / active * 1.0 + 0.05 / active * 0.6})
+        found = m.recall("cat", recipe="engrava")
+    active = 0.30 + 0.05
+    assert scores(found) == pytest.approx({"cat": 0.30 / active * 0.5 + 0.05 / active * 0.6})
+    assert ("recency", "the query names no cycle") in found.trace.skipped
 
 
-def test_engrava_counts_cycles_when_the_call_names_one() -> None:
+def test_engrava_goes_by_the_clock_if_the_recipe_says_so() -> None:
+    recipe = ENGRAVA.with_(signals={"recency": {"clock": True}})
     with memory() as m:
-        m.remember("cat", vector=direction(0.5), cycle=50)
-        found = scores(m.recall("cat", recipe="engrava", vector=QUERY_VECTOR, cycle=100))
-    assert found == pytest.approx({"cat": 0.30 + 0.55 * 0.5 + 0.10 * 0.5 + 0.05 * 0.3})
+        m.remember("cat", created_at=NOW - 7 * DAY)
+        found = scores(m.recall("cat", recipe=recipe))
+    active = 0.30 + 0.10 + 0.05
+    assert found == pytest.approx({"cat": (0.30 * 0.5 + 0.10 * 0.5 + 0.05 * 0.3) / active})
+
+
+def test_engrava_does_not_stem_and_counts_a_word_as_often_as_it_is_typed() -> None:
+    with memory() as m:
+        m.remember("machines learned")
+        m.remember("state-of-the-art machine")
+        assert [hit.text for hit in m.recall("machine", recipe="engrava")] == ["state-of-the-art machine"]
+        assert [hit.text for hit in m.recall("state-of-the-art", recipe="engrava")] == ["state-of-the-art machine"]
+        assert len(m.recall("art", recipe="engrava")) == 0
+        query = m.recall("machine machine", recipe="engrava").trace.query.keywords
+        assert query.expression == '"machine" OR "machine"'
+
+
+def test_engrava_finds_nothing_by_a_refused_expression_and_says_so() -> None:
+    with memory() as m:
+        m.remember("python snake", vector=direction(0.5))
+        found = m.recall("NOT snake", recipe="engrava", vector=QUERY_VECTOR)
+        assert [warning.code for warning in found.warnings] == ["bad_expression"]
+        assert scores(found) == pytest.approx({"python snake": (0.55 * 0.5 + 0.05 * 0.3) / 0.9})
 
 
 def test_engrava_leaves_out_cosines_below_zero_and_keeps_the_worst_keyword_at_zero() -> None:
@@ -114,20 +136,22 @@ def test_engrava_leaves_out_cosines_below_zero_and_keeps_the_worst_keyword_at_ze
 
 def test_engrava_graph_boost_when_its_weight_is_given() -> None:
     recipe = ENGRAVA.with_(signals={"graph": {"weight": 0.2}})
-    total = 0.30 + 0.55 + 0.10 + 0.05 + 0.2
+    total = 0.30 + 0.55 + 0.05 + 0.2
     with memory() as m:
         cat = m.remember("cat", vector=direction(0.4))
         dog = m.remember("dog", vector=direction(0.8))
         m.link(cat.id, dog.id, weight=0.5)
-        found = m.recall("cat", recipe=recipe, vector=QUERY_VECTOR)
+        m.remember("a thread", thread="t", vector=direction(0.0))
+        m.remember("is no edge", thread="t", vector=direction(0.0))
+        found = m.recall("cat", recipe=recipe, vector=QUERY_VECTOR, limit=2)
         assert "graph" in found.trace.backends_used
         assert "graph" not in m.recall("cat", recipe="engrava", vector=QUERY_VECTOR).trace.backends_used
     boost_cat = 0.5 * max(0.0, 0.8) * 0.5
-    boost_dog = 0.5 * max(1.0, 0.4) * 0.5
+    boost_dog = 0.5 * max(0.5, 0.4) * 0.5
     assert scores(found) == pytest.approx(
         {
-            "cat": (0.30 * 1.0 + 0.55 * 0.4 + 0.10 * 1.0 + 0.05 * 0.3 + 0.2 * boost_cat) / total,
-            "dog": (0.55 * 0.8 + 0.10 * 1.0 + 0.05 * 0.3 + 0.2 * boost_dog) / total,
+            "cat": (0.30 * 0.5 + 0.55 * 0.4 + 0.05 * 0.3 + 0.2 * boost_cat) / total,
+            "dog": (0.55 * 0.8 + 0.05 * 0.3 + 0.2 * boost_dog) / total,
         }
     )
 

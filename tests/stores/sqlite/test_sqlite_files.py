@@ -298,6 +298,7 @@ def back_to(connection: apsw.Connection, version: int) -> None:
     """Makes the file one that an earlier schema wrote."""
     for column in {1: ("slides", "claim", "claimed_at"), 2: ("claim", "claimed_at")}[version]:
         connection.execute(f"ALTER TABLE memories DROP COLUMN {column}")
+    connection.execute("DROP TABLE fts_exact")
     connection.execute(f"PRAGMA user_version = {version}")
 
 
@@ -344,3 +345,18 @@ def test_the_settings_that_keep_writes_safe_are_on(path: Path) -> None:
             name: connection.execute(f"PRAGMA {name}").get for name in ("journal_mode", "synchronous", "secure_delete")
         }
     assert pragmas == {"journal_mode": "wal", "synchronous": 2, "secure_delete": 1}
+
+
+def test_an_older_file_gets_the_index_of_exact_words_once_and_says_how_far_it_is(tmp_path: Path) -> None:
+    path = tmp_path / "memory.db"
+    with SqliteStore(path) as store:
+        store.add([Draft(text=f"organizing {n}") for n in range(2001)], 0)
+    connection = apsw.Connection(str(path))
+    connection.execute("DROP TABLE fts_exact; PRAGMA user_version = 3")
+    connection.close()
+    heard: list[tuple[int, int]] = []
+    for _ in range(2):
+        with SqliteStore(path, progress=lambda done, total: heard.append((done, total))) as store:
+            assert store.check() == []
+            assert len(store.search_keywords(parse_keywords("organiz*"), Filter(now=0), 9999)) == 2001
+    assert heard == [(2000, 2001), (2001, 2001)]

@@ -23,10 +23,23 @@ HARM = {
     "another text is indexed": ("UPDATE fts SET content = 'a lie' WHERE rowid = 2", "full text", "another text"),
     "history is not indexed": ("DELETE FROM fts_history WHERE rowid = 1", "full text", "fts_history"),
     "the index is broken inside": ("DELETE FROM fts_data WHERE id > 10", "full text", "fts5"),
+    "an exact row is gone": (
+        "INSERT INTO fts_exact (fts_exact, rowid, content, essence, tags) "
+        "SELECT 'delete', rowid, content, essence, tags FROM fts WHERE rowid = 2",
+        "full text",
+        "fts_exact",
+    ),
+    "other words are indexed as spelt": (
+        "INSERT INTO fts_exact (fts_exact, rowid, content, essence, tags) "
+        "SELECT 'delete', rowid, content, essence, tags FROM fts WHERE rowid = 2; "
+        "INSERT INTO fts_exact (rowid, content, essence, tags) VALUES (2, 'one two three', '', 'pets')",
+        "full text",
+        "fts_exact",
+    ),
     "the index contradicts its own text": ("UPDATE fts_content SET c0 = 'other words'", "full text", "another text"),
     "a tag is missing": ("DELETE FROM memory_tags WHERE seq = 2", "tags", "missing"),
     "a tag is left over": ("INSERT INTO memory_tags VALUES ('ghost', 2)", "tags", "left over"),
-    "a tag of nobody": ("INSERT INTO memory_tags VALUES ('ghost', 99)", "memory_tags", "not there"),
+    "a tag of nobody": ("INSERT INTO memory_tags VALUES ('ghost', 99)", "memory_tags", "do not exist"),
     "a vector is cut": ("UPDATE vectors SET vector = x'0000' WHERE seq = 2", "vectors", "unit length"),
     "a vector is zero": ("UPDATE vectors SET vector = zeroblob(256) WHERE seq = 2", "vectors", "unit length"),
     "a vector is NaN": (
@@ -35,10 +48,10 @@ HARM = {
         "unit length",
     ),
     "a vector is missing": ("DELETE FROM vectors WHERE seq = 2", "vectors", "marked as embedded"),
-    "a vector of nobody": ("INSERT INTO vectors VALUES (99, 1, zeroblob(256))", "vectors", "not there"),
-    "a vector of no space": ("INSERT INTO vectors VALUES (2, 7, zeroblob(256))", "vectors", "not there"),
-    "an edge to nobody": ("INSERT INTO edges VALUES ('a', 'nobody', 'k', 1.0, NULL, NULL, 0)", "edges", "not there"),
-    "a judgement of nobody": ("INSERT INTO judgements VALUES ('q', 'nobody', 1, 0)", "judgements", "not there"),
+    "a vector of nobody": ("INSERT INTO vectors VALUES (99, 1, zeroblob(256))", "vectors", "do not exist"),
+    "a vector of no space": ("INSERT INTO vectors VALUES (2, 7, zeroblob(256))", "vectors", "do not exist"),
+    "an edge to nobody": ("INSERT INTO edges VALUES ('a', 'nobody', 'k', 1.0, NULL, NULL, 0)", "edges", "do not exist"),
+    "a judgement of nobody": ("INSERT INTO judgements VALUES ('q', 'nobody', 1, 0)", "judgements", "do not exist"),
     "the counters lag": ("UPDATE counters SET last_seq = 1, changes = 1", "counters", "lag behind"),
 }
 
@@ -98,7 +111,7 @@ def test_mirrors_made_from_a_broken_index_are_made_anew(tmp_path: Path, monkeypa
         assert [hit.id for hit in other.search_keywords(query, filter, 9)] == [record.id]
 
 
-@pytest.mark.parametrize("table", ["fts", "fts_themes", "fts_history"])
+@pytest.mark.parametrize("table", ["fts", "fts_themes", "fts_history", "fts_exact"])
 def test_a_full_text_index_that_is_gone_is_built_anew(tmp_path: Path, table: str) -> None:
     path = tmp_path / "memory.db"
     with SqliteStore(path) as store:

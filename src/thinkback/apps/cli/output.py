@@ -214,6 +214,33 @@ class FetchProgress:
             self._bars = None
 
 
+class UpgradeProgress:
+    """Reports the upgrade of a file of an older version: a bar on a terminal, one line elsewhere; nothing if there is none."""
+
+    def __init__(self) -> None:
+        self._bars: rich.progress.Progress | None = None
+        self._begun = False
+
+    def __call__(self, done: int, total: int) -> None:
+        if not self._begun:
+            self._begin(total)
+        if self._bars is not None:
+            self._bars.update(self._bars.task_ids[0], completed=done)
+            if done >= total:
+                self._bars.stop()
+
+    def _begin(self, total: int) -> None:
+        self._begun = True
+        if not sys.stderr.isatty():
+            note(f"indexing the words of {total} memories, once")
+            return
+        from rich.progress import MofNCompleteColumn, TimeRemainingColumn
+
+        self._bars = _bars(MofNCompleteColumn(), TimeRemainingColumn())
+        self._bars.add_task("indexing words, once", total=total)
+        self._bars.start()
+
+
 def _bars(*columns: "rich.progress.ProgressColumn") -> "rich.progress.Progress":
     from rich.progress import BarColumn, Progress, TextColumn
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from thinkback.apps.cli.options import Common, Embedder, Models
-from thinkback.apps.cli.output import FetchProgress
+from thinkback.apps.cli.output import FetchProgress, UpgradeProgress
 from thinkback.errors import InvalidFile, InvalidInput, NotFound, RecipeError, StoreReadOnly
 from thinkback.settings import NONE, Settings, load
 
@@ -75,7 +75,7 @@ def _open(settings: Settings, *, read_only: bool = False) -> "Memory":
     from thinkback.opening import Opener
 
     with file_errors():  # apart from the store, which has errors of its own, nothing here was typed
-        return Opener(settings, progress=FetchProgress())(read_only=read_only)
+        return Opener(settings, progress=FetchProgress(), upgrading=UpgradeProgress())(read_only=read_only)
 
 
 @contextmanager

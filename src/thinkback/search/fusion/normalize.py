@@ -5,6 +5,7 @@ not below 0.
 """
 
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,9 +15,9 @@ from thinkback.model import Floats
 Found = NDArray[np.bool_]
 
 
-def min_max(scores: Floats, found: Found) -> Floats:
-    """Best 1, worst 0; all equal gives 1; absent gives 0."""
-    return _by_leg(scores, found, _min_max)
+def min_max(scores: Floats, found: Found, all_equal: float = 1.0) -> Floats:
+    """Best 1, worst 0; scores that are all equal, a lone one among them, give `all_equal`; absent gives 0."""
+    return _by_leg(scores, found, partial(_min_max, all_equal=all_equal))
 
 
 def distribution(scores: Floats, found: Found) -> Floats:
@@ -39,9 +40,9 @@ def _by_leg(scores: Floats, found: Found, scale: Callable[[Floats, Floats], Floa
     return scaled
 
 
-def _min_max(values: Floats, hits: Floats) -> Floats:
+def _min_max(values: Floats, hits: Floats, all_equal: float) -> Floats:
     low, high = hits.min(), hits.max()
-    scaled: Floats = np.where(values >= high, 1.0, 0.0) if high == low else (values - low) / (high - low)
+    scaled: Floats = np.where(values >= high, all_equal, 0.0) if high == low else (values - low) / (high - low)
     return scaled
 
 

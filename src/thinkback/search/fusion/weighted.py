@@ -16,14 +16,16 @@ from thinkback.search.fusion.normalize import min_max, raw
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Weighted:
-    """Legs named in `raw_legs` keep their own scale."""
+    """Legs named in `raw_legs` keep their own scale; `all_equal` is the value of a run whose scores are all equal."""
 
     name: ClassVar[str] = "weighted"
     raw_legs: tuple[str, ...] = ("vector",)
+    all_equal: float = 1.0
     cut: int = 0
 
     def fuse(self, runs: Sequence[Run], weights: Mapping[str, float]) -> Fused:
         board = lay_out(runs)
         as_is = np.array([leg in self.raw_legs for leg in board.legs], dtype=bool)[:, None]
-        values = np.where(as_is, raw(board.scores, board.found), min_max(board.scores, board.found))
+        scaled = min_max(board.scores, board.found, self.all_equal)
+        values = np.where(as_is, raw(board.scores, board.found), scaled)
         return keep(weigh(board, values, weights, "{weight:.4g} × value"), self.cut)

@@ -1,18 +1,24 @@
 """The keyword leg: BM25 over text, essence and tags."""
 
+import logging
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from thinkback.model import Run, StoredRecord
+from thinkback.errors import InvalidInput, Notice
+from thinkback.model import Filter, KeywordQuery, Run, StoredRecord
 from thinkback.search.legs.base import NO_REFLECTIONS, Leg, without_reflections
 from thinkback.search.query.parse import Query
-from thinkback.stores.base import Store
+from thinkback.stores.base import REFUSED, Store
+
+log = logging.getLogger("thinkback")
+_UNREADABLE = "the keyword query cannot be read as an expression"
+_RETRIED = "its words were searched for instead, without those it excludes"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Keyword(Leg):
-    """Skipped when the query has no words; without `reflections`, those are left to their own leg."""
+    """Skipped when the query is blank; one without a word finds nothing. Without `reflections`, those are left to their own leg."""
 
     name: ClassVar[str] = "keyword"
     fills: ClassVar[bool] = True
@@ -21,10 +27,27 @@ class Keyword(Leg):
     reflections: bool = True
 
     def run(self, query: Query, store: Store, earlier: Sequence[Run]) -> Run:
-        if query.keywords.mode == "empty":
+        if not query.text.strip():
             return Run(self.name, skipped="the query has no words")
+        if query.keywords.mode == "empty":
+            return Run(self.name)
         filter = query.filter if self.reflections else without_reflections(query.filter)
-        return Run(self.name, tuple(store.search_keywords(query.keywords, filter, self.limit)))
+        try:
+            found = store.search_keywords(replace(query.keywords, fallback=None), filter, self.limit)
+        except InvalidInput as refused:
+            if refused.code != REFUSED:
+                raise
+            return self._again(query.keywords, filter, store)
+        return Run(self.name, tuple(found))
+
+    def _again(self, refused: KeywordQuery, filter: Filter, store: Store) -> Run:
+        """What the fallback finds for an expression that full text refused, if the query has one."""
+        log.warning("full text refused a keyword query of %d characters", len(refused.expression))
+        if not refused.fallback:
+            return Run(self.name, warnings=(Notice(REFUSED, f"{_UNREADABLE}; no keyword hits"),))
+        bare = replace(refused, mode="bare", expression=refused.fallback, fallback=None)
+        found = store.search_keywords(bare, filter, self.limit)
+        return Run(self.name, tuple(found), warnings=(Notice(REFUSED, f"{_UNREADABLE}; {_RETRIED}"),))
 
     def leaves_out(self, record: StoredRecord, query: Query, store: Store, earlier: Sequence[Run]) -> str | None:
         return NO_REFLECTIONS if not self.reflections and without_reflections(query.filter).rejects(record) else None

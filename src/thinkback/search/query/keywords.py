@@ -1,14 +1,15 @@
 """Keyword query syntax: from what people type to an FTS5 expression that never fails.
 
 A bare query is a bag of words joined with OR. Expert syntax (a quoted phrase, an upper-case AND, OR or NOT, a
-column filter) reaches FTS5 as typed. Scripts written without spaces are indexed one character per token
+column filter) reaches FTS5 as typed, but for `a AND NOT b`, which FTS5 writes `a NOT b`. A query with a quoted phrase or a prefix
+asks for words as they are spelt; there, `-` and `_` are letters. Scripts written without spaces are indexed one character per token
 (`stores.segmentation`) and searched as phrases of such tokens.
 """
 
 import re
 import unicodedata
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 
 from thinkback.model import KeywordQuery, KeywordTerm
@@ -47,8 +48,13 @@ _EXPERT = re.compile(
     rf'|(?<![^\s(\-+])(?:{_NAMES}):(?=[\w"(^])'
     rf"|(?<![^\s(\-+])\{{\s*(?:(?:{_NAMES})\s*)+\}}\s*:"
 )
+_EXCLUDED = re.compile(r'(?<!\S)NOT\s+(?:"[^"]*"?|\([^()]*\)?|\S+)')
+_AND_NOT = re.compile(r"(?<!\S)AND\s+NOT(?!\S)")
+_QUOTED = re.compile(r'("[^"]*"?)')
+_SPELT = re.compile(r'"[^"]+"|[^\W_]["*]*\*(?!\S*\w)')
 _OPERATORS = re.compile(rf"(?<!\S)(?:AND|OR|NOT)(?!\S)|(?<![^\s(\-+])(?:{_NAMES}):|\{{[^{{}}]*\}}\s*:")
-_EXPERT_PIECES = re.compile(r'"[^"]*"?|[0-9A-Za-z_\x1a\x80-\U0010ffff]+')
+_BAREWORD = r"[0-9A-Za-z_\x1a\x80-\U0010ffff]+"
+_EXPERT_PIECES = re.compile(rf'"[^"]*"?|{_BAREWORD}(?:-{_BAREWORD})*')
 _SPACES = re.compile(r"\s")
 _APOSTROPHES = "'’＇"
 
@@ -70,22 +76,45 @@ class _Bag:
         return " OR ".join(map(expression, self.terms))
 
 
-def parse_keywords(text: str, *, drop_function_words: bool = False) -> KeywordQuery:
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """How the words of a query are read: without function words if others remain, and as they are spelt.
+
+    `repeats` keeps a word that is typed twice, which then counts twice.
+    """
+
+    drop_function_words: bool = False
+    exact: bool = False
+    repeats: bool = False
+
+
+def parse_keywords(
+    text: str, *, drop_function_words: bool = False, exact: bool = False, repeats: bool = False
+) -> KeywordQuery:
     """Read a query; any text is a valid one.
 
     Text of more than 256 distinct words or 10,000 characters is a document someone pasted, not expert syntax,
     whatever quotes it holds.
     """
     text = _UNSENDABLE.sub(" ", text)
-    bag = _bag(text, drop_function_words)
+    reading = Reading(drop_function_words, exact or bool(_SPELT.search(text[:MAX_EXPERT_LENGTH])), repeats)
+    bag = _bag(text, reading)
     if not bag.terms:
         return KeywordQuery("empty", (), (), "")
     if bag.truncated or len(text) > MAX_EXPERT_LENGTH or not _EXPERT.search(text):
-        return KeywordQuery("bare", bag.terms, bag.dropped, bag.expression, truncated=bag.truncated)
-    plain = _bag(_OPERATORS.sub(" ", text), drop_function_words)
-    if plain.terms:
-        bag = plain
-    return KeywordQuery("expert", bag.terms, bag.dropped, _expert(text), fallback=bag.expression)
+        if reading.exact and not exact and not any(term.prefix for term in bag.terms):
+            reading = replace(reading, exact=False)
+            bag = _bag(text, reading)
+        return KeywordQuery(
+            "bare", bag.terms, bag.dropped, bag.expression, truncated=bag.truncated, exact=reading.exact
+        )
+    wanted = _EXCLUDED.sub(" ", text)
+    plain = _bag(_OPERATORS.sub(" ", wanted), reading)
+    if not plain.terms and wanted == text:
+        plain = bag
+    return KeywordQuery(
+        "expert", plain.terms, plain.dropped, _expert(text), fallback=plain.expression, exact=reading.exact
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,43 +124,45 @@ class _Word:
     idle: bool = False
 
 
-def _bag(text: str, drop_function_words: bool) -> _Bag:
-    bag = _gather(_words(text), drop_function_words)
-    return bag if bag.terms or not bag.dropped else _gather(_words(text), False)
+def _bag(text: str, reading: Reading) -> _Bag:
+    bag = _gather(_words(text, reading), reading)
+    return bag if bag.terms or not bag.dropped else _bag(text, replace(reading, drop_function_words=False))
 
 
-def _gather(words: Iterator[_Word], drop_function_words: bool) -> _Bag:
-    """Distinct terms in order of first appearance, compared without case."""
-    terms: dict[tuple[str, bool], KeywordTerm] = {}
+def _gather(words: Iterator[_Word], reading: Reading) -> _Bag:
+    """Terms in order of first appearance, compared without case; each once, unless repeats count."""
+    terms: dict[tuple[str, bool, int], KeywordTerm] = {}
     dropped: dict[str, None] = {}
     for word in words:
-        if drop_function_words and word.idle:
+        if reading.drop_function_words and word.idle:
             dropped.setdefault(word.text.lower())
             continue
         for term in _terms(word):
-            key = (term.text.lower(), term.prefix)
+            key = (term.text.lower(), term.prefix, len(terms) if reading.repeats else 0)
             if key not in terms and len(terms) == MAX_TERMS:
                 return _Bag(tuple(terms.values()), tuple(dropped), True)
             terms.setdefault(key, term)
     return _Bag(tuple(terms.values()), tuple(dropped), False)
 
 
-def _words(text: str) -> Iterator[_Word]:
+def _words(text: str, reading: Reading) -> Iterator[_Word]:
     """Split at everything that is not a letter, digit or mark, as FTS5 does, and flag the function words."""
     shouted = text.isupper()
     first = True
-    for chunk in dict.fromkeys(text.translate(_separators(text)).split()):
-        pieces = [piece for piece in dict.fromkeys(chunk.split("'")) if piece.strip("*")]
+    chunks = text.translate(_separators(text, "*-_" if reading.exact else "*")).split()
+    for chunk in chunks if reading.repeats else dict.fromkeys(chunks):
+        chunk = chunk.strip("-'")
+        split = chunk.split("'")
+        pieces = [piece for piece in (split if reading.repeats else dict.fromkeys(split)) if piece.strip("*-")]
         for index, piece in enumerate(pieces):
             idle = _is_contracted(pieces, index) or _is_function_word(piece, first, shouted)
             yield from _starred(piece, idle)
             first = False
 
 
-def _separators(text: str) -> dict[int, str]:
-    """A translation that leaves words, stars and plain apostrophes, and turns all else into spaces."""
-    table = {ord(char): " " for char in set(text) if not _is_word_character(char)}
-    table.pop(ord("*"), None)
+def _separators(text: str, kept: str) -> dict[int, str]:
+    """A translation that leaves words, plain apostrophes and the characters to be kept, and turns all else into spaces."""
+    table = {ord(char): " " for char in set(text) if not _is_word_character(char) and char not in kept}
     for char in _APOSTROPHES:
         table[ord(char)] = "'"
     return table
@@ -191,12 +222,16 @@ def _phrases(run: str, longest: int, size: int) -> Iterator[KeywordTerm]:
 
 def _expert(text: str) -> str:
     """The expression as typed, with unspaced script made searchable and every kind of white space a plain one."""
-    return _EXPERT_PIECES.sub(lambda piece: _expert_piece(piece.group()), text)
+    parts = _QUOTED.split(text)
+    parts[::2] = [_AND_NOT.sub("NOT", part) for part in parts[::2]]
+    return _EXPERT_PIECES.sub(lambda piece: _expert_piece(piece.group()), "".join(parts))
 
 
 def _expert_piece(piece: str) -> str:
     if piece.startswith('"'):
         return segment(piece)
+    if "-" in piece:  # a letter to the exact index, but FTS5 reads it as an operator
+        return f'"{" ".join(segment(piece).split())}"'
     # FTS5 takes everything beyond ASCII for a letter, even the ideographic space.
     return " ".join(
         f'"{" ".join(segment(word).split())}"' if segment(word) is not word else word for word in _SPACES.split(piece)

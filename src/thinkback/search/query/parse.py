@@ -25,11 +25,15 @@ FEWEST_MEMORIES = 20  # in a smaller store most words occur in more than half
 class Parsing:
     """How a recipe reads a query; `time` is a row of EXTRACTORS.
 
-    `focus` embeds the query twice, as it is and without the words that occur in more than half of all memories, and searches
+    With `exact`, words are searched as they are spelt, and one that is typed twice counts twice. With `retry`, a keyword query
+    that full text cannot read is searched as plain words. `focus` embeds the query twice, as it is and without the words that
+    occur in more than half of all memories, and searches
     with the mean: words that most memories share do not tell them apart.
     """
 
     drop_function_words: bool = True
+    exact: bool = False
+    retry: bool = True
     focus: bool = False
     time: str = "english"
     tags: bool = True
@@ -86,10 +90,13 @@ def parse(
 ) -> Query:
     """Pure: the same text, filter and vocabulary always give the same query."""
     extract = EXTRACTORS[parsing.time]
+    words = parse_keywords(
+        text, drop_function_words=parsing.drop_function_words, exact=parsing.exact, repeats=parsing.exact
+    )
     return Query(
         text=text,
         filter=filter,
-        keywords=parse_keywords(text, drop_function_words=parsing.drop_function_words),
+        keywords=words if parsing.retry else replace(words, fallback=None),
         anchor=extract(text, filter.now, zone) if extract else None,
         tags=infer_tags(text, vocabulary) if parsing.tags and vocabulary is not None else (),
     )

@@ -106,7 +106,8 @@ class Recipe:
 
     `relevance` divides the fused scores by the best one and multiplies them by this weight (None: scores stay as fused).
     `fill` gets the keyword and the vector score of every candidate, whichever leg found it. `redistribute` divides every active
-    weight by the sum of active weights, so that a missing leg or signal costs nothing.
+    weight by the sum of active weights, so that a missing leg or signal costs nothing. With `newest`, the newest memories answer
+    when there is nothing to search by.
     """
 
     name: str
@@ -115,6 +116,7 @@ class Recipe:
     relevance: float | None = None
     redistribute: bool = False
     fill: bool = False
+    newest: bool = True
     signals: tuple[Term, ...] = ()
     reranker: Rerank | None = None
     selection: Selection = field(default_factory=Selection)
@@ -124,6 +126,7 @@ class Recipe:
     def __post_init__(self) -> None:
         _coerced(self.redistribute, bool, "redistribute")
         _coerced(self.fill, bool, "fill")
+        _coerced(self.newest, bool, "newest")
         if self.relevance is not None:
             at_least(0, self.relevance, "relevance", "Write relevance = false to keep the scores as fused")
         for where, part in _settings(self):
@@ -159,6 +162,7 @@ def to_dict(recipe: Recipe) -> dict[str, Any]:
         "about": recipe.about,
         "redistribute": recipe.redistribute,
         "fill": recipe.fill,
+        "newest": recipe.newest,
     }
     if recipe.relevance is not None:
         data["relevance"] = recipe.relevance
@@ -191,6 +195,7 @@ def from_dict(data: Mapping[str, Any]) -> Recipe:
         relevance=None if relevance is None or relevance is False else finite(relevance, "relevance"),
         redistribute=data.get("redistribute", False),
         fill=data.get("fill", False),
+        newest=data.get("newest", True),
         signals=tuple(_term(name, part) for name, part in _parts(data, "signals")),
         reranker=None if reranker is None or reranker is False else _build(Rerank, reranker, "reranker"),
         selection=_build(Selection, data.get("selection", {}), "selection"),

@@ -55,6 +55,15 @@ PRECISE = replace(
 
 KEYWORD = Recipe(name="keyword", about="The keyword leg alone", legs=(Keyword(),))
 
+# What `search_keywords` does: every word that was typed, and nothing if there is none.
+TYPED = Recipe(
+    name="keyword",
+    about="The keyword leg alone, over every word as typed",
+    legs=(Keyword(),),
+    newest=False,
+    parsing=Parsing(drop_function_words=False, retry=False, time="none", tags=False),
+)
+
 VECTOR = Recipe(name="vector", about="The vector leg alone", legs=(VectorLeg(),))
 
 MEMINI = Recipe(
@@ -73,16 +82,17 @@ MEMINI = Recipe(
 ENGRAVA = Recipe(
     name="engrava",
     about="Five weighted signals: keyword .30, vector .55, recency .10, priority .05, graph 0; missing weights redistributed",
-    legs=(Keyword(weight=0.30), VectorLeg(weight=0.55, floor=0.0)),
-    fusion=Weighted(),
+    legs=(Keyword(weight=0.30, limit=50), VectorLeg(weight=0.55, limit=50, floor=0.0)),
+    fusion=Weighted(all_equal=0.5),
     redistribute=True,
     signals=(
-        Term(signal=Recency(), how="add", weight=0.10),
+        Term(signal=Recency(clock=False), how="add", weight=0.10),
         Term(signal=Priority(), how="add", weight=0.05),
-        Term(signal=Graph(), how="add", weight=0.0),
+        Term(signal=Graph(sequence=False), how="add", weight=0.0),
+        Term(signal=Reflection(), how="multiply"),
     ),
-    selection=Selection(dedup=False),
-    parsing=Parsing(drop_function_words=False, time="none", tags=False),
+    selection=Selection(dedup=False, share_of_limit=True),
+    parsing=Parsing(drop_function_words=False, exact=True, retry=False, time="none", tags=False),
 )
 
 GORAG = Recipe(
@@ -142,7 +152,8 @@ def reflections_only(recency: float = 0.0) -> Recipe:
     return Recipe(
         name="reflections",
         about="Themes alone, by cosine",
-        legs=(Reflections(limit=100_000),),
+        legs=(Reflections(limit=100_000, unembedded=True),),
+        newest=False,
         fusion=Weighted(raw_legs=("reflections",)),
         signals=(Term(signal=Recency(), how="blend", weight=float(recency)),) if recency else (),
         selection=Selection(reflection_share=1.0),

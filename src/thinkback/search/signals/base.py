@@ -80,9 +80,18 @@ class Signal(Protocol):
         return 0
 
     @property
+    def follows_threads(self) -> bool:
+        """Whether thread order is among the edges that it needs."""
+        return True
+
+    @property
     def needs_places(self) -> int:
         """Up to which distance in threads the pipeline must place the candidates."""
         return 0
+
+    def silent(self, query: Query) -> str | None:
+        """Why the signal takes no part in this query, so that its weight is redistributed; None if it does."""
+        return None
 
     def values(self, scene: Scene) -> Floats | Skip: ...
 

@@ -15,11 +15,12 @@ from thinkback.search.signals.base import Scene, Signal, Skip
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Graph(Signal):
-    """At most `max_neighbours` edges of each candidate count, strongest first."""
+    """At most `max_neighbours` edges of each candidate count, strongest first; thread order is among them with `sequence`."""
 
     name: ClassVar[str] = "graph"
     decay: float = 0.5
     max_neighbours: int = 5
+    sequence: bool = True
 
     def __post_init__(self) -> None:
         at_least(0, self.decay, "signals.graph.decay")
@@ -28,6 +29,10 @@ class Graph(Signal):
     @property
     def needs_links(self) -> int:
         return self.max_neighbours
+
+    @property
+    def follows_threads(self) -> bool:
+        return self.sequence
 
     def values(self, scene: Scene) -> Floats | Skip:
         links = scene.links

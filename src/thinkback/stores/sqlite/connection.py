@@ -9,6 +9,7 @@ import apsw
 
 from thinkback.errors import Action, Remedy, StoreBusy, StoreDamaged, StoreError, StoreReadOnly
 from thinkback.stores.sqlite.files import MEMORY, Patience, connect, open_first
+from thinkback.stores.sqlite.schema import Progress
 
 _CHECKPOINT_MS = 20
 # Errors that prevent a checkpoint or VACUUM; the store is unchanged, so it can be tried again later.
@@ -26,7 +27,7 @@ _PREVENTED = (
 class Connections:
     """Hands out connections inside transactions and raises SQLite's errors as Thinkback's."""
 
-    def __init__(self, path: str, *, read_only: bool, busy_timeout_s: float) -> None:
+    def __init__(self, path: str, *, read_only: bool, busy_timeout_s: float, progress: Progress | None = None) -> None:
         self.path = path
         self.read_only = read_only
         self._patience = Patience(busy_timeout_s)
@@ -38,7 +39,7 @@ class Connections:
         self._process = os.getpid()
         self.after_write: Callable[[], None] = lambda: None  # called outside the transaction
         with _translated(path):
-            self._writer = open_first(path, read_only, self._patience)
+            self._writer = open_first(path, read_only, self._patience, progress)
 
     @property
     def in_transaction(self) -> bool:

@@ -58,7 +58,9 @@ class Patience:
         time.sleep(random.uniform(_LEAST_PAUSE_S, _LONGEST_PAUSE_S))
 
 
-def open_first(path: str, read_only: bool, patience: Patience) -> apsw.Connection:
+def open_first(
+    path: str, read_only: bool, patience: Patience, progress: schema.Progress | None = None
+) -> apsw.Connection:
     """Open the first connection: check the file, create or migrate it, and switch it to WAL mode."""
     if path != MEMORY:
         with _looking:
@@ -75,7 +77,7 @@ def open_first(path: str, read_only: bool, patience: Patience) -> apsw.Connectio
         else:
             if schema.version(connection) == 0:
                 connection.execute(f"PRAGMA page_size = {schema.PAGE_SIZE}")
-            schema.migrate(connection)
+            schema.migrate(connection, progress)
             patience.insist(connection, "PRAGMA journal_mode = WAL")
         if connection.execute("SELECT store_id FROM counters").get is None:
             raise StoreDamaged(f"{path} has lost its counters; restore it from a copy")

@@ -9,6 +9,7 @@ from thinkback.stores.segmentation import segment
 
 PRESENT, THEMES, HISTORY = "fts", "fts_themes", "fts_history"
 TABLES = (PRESENT, THEMES, HISTORY)
+EXACT = "fts_exact"  # of all present versions, unstemmed
 COLUMNS = ("content", "essence", "tags")
 WEIGHTS = (1.0, 1.0, 1.0)  # of the columns, in BM25
 
@@ -40,17 +41,24 @@ def homes(filter: Filter) -> list[str]:
 
 def put(connection: apsw.Connection, rows: Iterable[tuple[int, StoredRecord]], table: str | None = None) -> None:
     """Index versions by row number, in the table of their kind unless one is named."""
-    sql = "INSERT INTO {} (rowid, {}) VALUES (?, ?, ?, ?)"
     places: dict[str, list[tuple[int, str, str, str]]] = {}
     for seq, record in rows:
         places.setdefault(table or home(record.kind), []).append((seq, *indexed(record)))
     for place, found in places.items():
-        connection.executemany(sql.format(place, ", ".join(COLUMNS)), found)
+        connection.executemany(insert_sql(place), found)
+        if table is None:
+            connection.executemany(insert_sql(EXACT), found)
+
+
+def insert_sql(table: str) -> str:
+    """The statement that indexes a row: its number and three columns."""
+    return f"INSERT INTO {table} (rowid, {', '.join(COLUMNS)}) VALUES (?, ?, ?, ?)"
 
 
 def retire(connection: apsw.Connection, seq: int) -> None:
     """Move a version's row to the history table."""
     row = f"rowid, {', '.join(COLUMNS)}"
+    _drop_exact(connection, [seq])
     for table in (PRESENT, THEMES):
         connection.execute(f"INSERT INTO {HISTORY} ({row}) SELECT {row} FROM {table} WHERE rowid = ?", (seq,))
         connection.execute(f"DELETE FROM {table} WHERE rowid = ?", (seq,))
@@ -58,10 +66,20 @@ def retire(connection: apsw.Connection, seq: int) -> None:
 
 def drop(connection: apsw.Connection, seqs: Sequence[int]) -> None:
     """Remove versions from every index, including terms that remain in its page index."""
+    _drop_exact(connection, seqs)
     for table in TABLES:
         connection.executemany(f"DELETE FROM {table} WHERE rowid = ?", ((seq,) for seq in seqs))
+    for table in (*TABLES, EXACT):
         if any(_is_unsaid(connection, table, beginning) for beginning in _beginnings(connection, table)):
             connection.execute(f"INSERT INTO {table} ({table}) VALUES ('optimize')")
+
+
+def _drop_exact(connection: apsw.Connection, seqs: Sequence[int]) -> None:
+    """An index that keeps no text is told what a row held."""
+    row = f"rowid, {', '.join(COLUMNS)}"
+    for table in (PRESENT, THEMES):
+        sql = f"INSERT INTO {EXACT} ({EXACT}, {row}) SELECT 'delete', {row} FROM {table} WHERE rowid = ?"
+        connection.executemany(sql, ((seq,) for seq in seqs))
 
 
 def _beginnings(connection: apsw.Connection, table: str) -> list[str]:

@@ -3,6 +3,7 @@
 import json
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from itertools import islice
 from typing import Any
 
@@ -30,7 +31,7 @@ _ORPHANS = {
 def check(connection: apsw.Connection) -> list[Problem]:
     """Every index entry and row that does not agree with the text, and a pending scrub."""
     problems: list[Problem] = []
-    for examine in (_file, _rows, _full_text, _tags, _vectors, _orphans, _counters):
+    for examine in (_file, _rows, _full_text, _exact_words, _tags, _vectors, _orphans, _counters):
         try:
             problems += examine(connection)
         except (apsw.CorruptError, apsw.NotADBError, apsw.SQLError) as error:
@@ -90,6 +91,45 @@ def _full_text(connection: apsw.Connection) -> Iterator[Problem]:
         yield from (
             _problem("full text", f"{len(ids)} rows of {table} {what}", ids) for what, ids in wrong.items() if ids
         )
+
+
+def _exact_words(connection: apsw.Connection) -> Iterator[Problem]:
+    """Compares the exact index, which keeps no text, with a new one made from what the stemmed ones hold."""
+    there = set(_column(connection, "SELECT name FROM sqlite_schema WHERE type = 'table'"))
+    if fulltext.EXACT not in there:
+        yield Problem("full text", f"the full-text index {fulltext.EXACT} is gone")
+    elif {fulltext.PRESENT, fulltext.THEMES} <= there:
+        with _exact_anew(connection) as pairs:
+            for one, other in pairs:
+                both = f"SELECT * FROM ({one} EXCEPT {other}) UNION ALL SELECT * FROM ({other} EXCEPT {one})"
+                count = int(connection.execute(f"SELECT count(*) FROM ({both})").get)
+                if count:
+                    yield Problem("full text", f"{count} entries of {fulltext.EXACT} do not agree with the text")
+                    break
+
+
+@contextmanager
+def _exact_anew(connection: apsw.Connection) -> Iterator[list[tuple[str, str]]]:
+    """Pairs of queries that agree if the exact index is right: the rows with their lengths, and the words with their counts."""
+    anew, row = "exact_anew", f"rowid, {', '.join(fulltext.COLUMNS)}"
+    made = {anew: schema.full_text(f"temp.{anew}", exact=True)} | {
+        name: f"CREATE VIRTUAL TABLE temp.{name} USING fts5vocab({schema_name}, {table}, row)"
+        for name, schema_name, table in (("exact_kept", "main", fulltext.EXACT), ("exact_said", "temp", anew))
+    }
+    try:
+        for sql in made.values():
+            connection.execute(sql)
+        for table in (fulltext.PRESENT, fulltext.THEMES):
+            connection.execute(f"INSERT INTO temp.{anew} ({row}) SELECT {row} FROM {table}")
+        words = "SELECT term, doc, cnt FROM temp.{}"
+        lengths = "SELECT id, sz FROM {}_docsize"
+        yield [
+            (lengths.format(f"main.{fulltext.EXACT}"), lengths.format(f"temp.{anew}")),
+            (words.format("exact_kept"), words.format("exact_said")),
+        ]
+    finally:
+        for name in reversed(made):
+            connection.execute(f"DROP TABLE IF EXISTS temp.{name}")
 
 
 def _tags(connection: apsw.Connection) -> Iterator[Problem]:
@@ -170,6 +210,9 @@ def _rebuild_full_text(connection: apsw.Connection) -> None:
         found = connection.execute(f"SELECT m.seq, {rows.COLUMNS} FROM memories m WHERE {state}")
         while chunk := list(islice(found, _CHUNK)):
             fulltext.put(connection, ((row[0], rows.to_record(row[1:])) for row in chunk), table)
+    connection.execute(f"DROP TABLE IF EXISTS {fulltext.EXACT}")
+    for _ in schema.exact_words(connection):
+        pass
 
 
 def _rebuild_tags(connection: apsw.Connection) -> None:

@@ -15,7 +15,7 @@ from thinkback.model import REFLECTION, Filter, KeywordQuery, Scored
 from thinkback.stores.sqlite import schema
 from thinkback.stores.sqlite.catalogue import versions
 from thinkback.stores.sqlite.filters import clause
-from thinkback.stores.sqlite.fulltext import COLUMNS, PRESENT, TABLES, THEMES, homes
+from thinkback.stores.sqlite.fulltext import COLUMNS, EXACT, PRESENT, TABLES, THEMES, homes, insert_sql
 from thinkback.stores.sqlite.impact import best
 from thinkback.stores.sqlite.keywords import first_accepted, score_sql
 from thinkback.stores.sqlite.rows import listed
@@ -28,7 +28,7 @@ class HistoryIndex:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._moments: OrderedDict[tuple[int, int], apsw.Connection] = OrderedDict()
+        self._moments: OrderedDict[tuple[int, int, bool], apsw.Connection] = OrderedDict()
 
     def search(
         self, connection: apsw.Connection, changes: int, query: KeywordQuery, filter: Filter, limit: int
@@ -37,8 +37,9 @@ class HistoryIndex:
         if limit <= 0:
             return []
         with self._lock:
-            then = self._at(connection, changes, filter)
-            found = [row for table in homes(filter) for row in _matching(then, table, query)]
+            then = self._at(connection, changes, filter, query.exact)
+            tables = [EXACT] if query.exact else homes(filter)
+            found = [row for table in tables for row in _matching(then, table, query)]
         seqs = np.array([seq for seq, _ in found], dtype=np.int64)
         scores = np.array([score for _, score in found], dtype=np.float64)
         rows = best(scores, np.isin(seqs, versions(connection, filter)), limit)
@@ -54,10 +55,10 @@ class HistoryIndex:
             while self._moments:
                 self._moments.popitem()[1].close()
 
-    def _at(self, connection: apsw.Connection, changes: int, filter: Filter) -> apsw.Connection:
-        key = (filter.known_at or 0, changes)
+    def _at(self, connection: apsw.Connection, changes: int, filter: Filter, exact: bool) -> apsw.Connection:
+        key = (filter.known_at or 0, changes, exact)
         if key not in self._moments:
-            self._moments[key] = _indexed(connection, filter)
+            self._moments[key] = _indexed(connection, filter, exact)
         self._moments.move_to_end(key)
         while len(self._moments) > _MOMENTS_KEPT:
             self._moments.popitem(last=False)[1].close()
@@ -69,7 +70,7 @@ def _matching(then: apsw.Connection, table: str, query: KeywordQuery) -> list[tu
     return first_accepted(query, lambda expression: then.execute(sql, (expression,)).fetchall())
 
 
-def _indexed(connection: apsw.Connection, filter: Filter) -> apsw.Connection:
+def _indexed(connection: apsw.Connection, filter: Filter, exact: bool) -> apsw.Connection:
     known = clause(Filter(now=filter.now, known_at=filter.known_at, everything=True))
     columns = ", ".join(f"f.{name}" for name in COLUMNS)
     parts = (
@@ -78,9 +79,9 @@ def _indexed(connection: apsw.Connection, filter: Filter) -> apsw.Connection:
     )
     sql = " UNION ALL ".join(parts)
     then = apsw.Connection(":memory:")
-    for table, kind in ((PRESENT, "<> ?"), (THEMES, "= ?")):
-        then.execute(schema.full_text(table))
+    for table, kind in ((EXACT if exact else PRESENT, "<> ?"), (EXACT if exact else THEMES, "= ?")):
+        then.execute(schema.full_text(f"IF NOT EXISTS {table}", exact))
         rows = connection.execute(sql.format(kind=kind), (*known.bindings, REFLECTION) * len(TABLES))
         with then:
-            then.executemany(f"INSERT INTO {table} (rowid, {', '.join(COLUMNS)}) VALUES (?, ?, ?, ?)", rows)
+            then.executemany(insert_sql(table), rows)
     return then

@@ -10,9 +10,10 @@ import apsw
 
 from thinkback.errors import InvalidInput
 from thinkback.model import REFLECTION, Filter, KeywordQuery, Scored
+from thinkback.stores.base import REFUSED
 from thinkback.stores.segmentation import segment
 from thinkback.stores.sqlite.filters import clause
-from thinkback.stores.sqlite.fulltext import PRESENT, THEMES, WEIGHTS, homes
+from thinkback.stores.sqlite.fulltext import EXACT, PRESENT, THEMES, WEIGHTS, homes
 from thinkback.stores.sqlite.impact import best, tokens
 from thinkback.stores.sqlite.index_cache import View
 
@@ -22,7 +23,7 @@ PAYS_FROM_SEARCH = 3  # a process that asks once or twice does not wait for the 
 
 def plain_terms(connection: apsw.Connection, query: KeywordQuery) -> list[bytes] | None:
     """The query's terms as the index spells them, or None when it asks for more than single words."""
-    if query.mode != "bare":
+    if query.mode != "bare" or query.exact:
         return None
     found: list[bytes] = []
     for term in query.terms:
@@ -50,8 +51,12 @@ def search_postings(
 
 
 def search(connection: apsw.Connection, query: KeywordQuery, filter: Filter, limit: int) -> list[Scored]:
-    """Best first, ties by id, by FTS5; reflections are scored among themselves, so that they do not change other scores."""
-    return joined((search_table(connection, table, query, filter, limit) for table in homes(filter)), limit)
+    """Best first, ties by id, by FTS5.
+
+    By stem, reflections are scored among themselves, so that they do not change other scores; exact words are those of all.
+    """
+    tables = [EXACT] if query.exact else homes(filter)
+    return joined((search_table(connection, table, query, filter, limit) for table in tables), limit)
 
 
 def with_reflections(
@@ -118,6 +123,5 @@ def first_accepted(query: KeywordQuery, run: Callable[[str], Any]) -> list[tuple
 
 
 def _unreadable(expression: str, refused: apsw.SQLError) -> InvalidInput:
-    return InvalidInput(
-        f"the full-text expression {expression[:200]!r} cannot be read: {refused}", code="bad_expression"
-    )
+    message = f"the full-text expression {expression[:200]!r} cannot be read: {refused}"
+    return InvalidInput(message, code=REFUSED)

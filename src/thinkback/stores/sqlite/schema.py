@@ -2,16 +2,24 @@
 
 A memory has one row per version in `memories`; the present version is the one that is not retired. `fts` indexes present versions,
 `fts_themes` those of them that are reflections, and `fts_history` the retired ones, so that neither reflections nor retired
-versions change the BM25 statistics of present memories. A `seq` is never reused, so caches can rely on it.
+versions change the BM25 statistics of present memories. These three stem. `fts_exact` indexes the words of all present versions as
+they are spelt, for phrases, prefixes and recipes whose origin does not stem; it stores no text, and a row is deleted from it by
+what `fts` and `fts_themes` hold. A `seq` is never reused, so caches can rely on it.
 """
 
-from collections.abc import Callable
+import json
+from collections.abc import Callable, Iterator
+from itertools import islice
 
 import apsw
 
+from thinkback.stores.sqlite.fulltext import EXACT, columns, insert_sql
+
 APPLICATION_ID = 0x52436C74  # "RClt", at offset 68 of the file
 TOKENIZER = ("porter", "unicode61", "remove_diacritics", "2")
+EXACT_TOKENIZER = ("unicode61", "tokenchars", "-_")  # engrava's
 PAGE_SIZE = 8192
+_CHUNK = 2000  # memories indexed between two reports of progress
 
 _TABLES = """
 CREATE TABLE counters (
@@ -122,14 +130,18 @@ INSERT INTO counters (one, store_id) VALUES (1, lower(hex(randomblob(8))));
 """
 
 
-def full_text(table: str) -> str:
-    """The statement that creates a full-text table."""
-    return f'CREATE VIRTUAL TABLE {table} USING fts5(content, essence, tags, tokenize = "{" ".join(TOKENIZER)}")'
+def full_text(table: str, exact: bool = False) -> str:
+    """The statement that creates a full-text table; an exact one keeps no text."""
+    made = f"CREATE VIRTUAL TABLE {table} USING fts5(content, essence, tags, "
+    if not exact:
+        return f'{made}tokenize = "{" ".join(TOKENIZER)}")'
+    name, option, letters = EXACT_TOKENIZER
+    return f"{made}content = '', tokenize = \"{name} {option} '{letters}'\")"
 
 
 def create_full_text(connection: apsw.Connection, table: str) -> None:
     """Create a full-text table with secure-delete, which removes deleted terms from the index at some cost."""
-    connection.execute(full_text(table))
+    connection.execute(full_text(table, exact=table == EXACT))
     connection.execute(f"INSERT INTO {table} ({table}, rank) VALUES ('secure-delete', 1)")
 
 
@@ -158,8 +170,24 @@ def _what_confidence_rests_on(connection: apsw.Connection) -> None:
     connection.execute(f"UPDATE memories SET claim = confidence, claimed_at = {since}")
 
 
-Migration = Callable[[apsw.Connection], None]
-MIGRATIONS: tuple[Migration, ...] = (_first_schema, _whose_expiry, _what_confidence_rests_on)
+def exact_words(connection: apsw.Connection) -> Iterator[tuple[int, int]]:
+    """Indexes the words of present memories as they are spelt."""
+    create_full_text(connection, EXACT)
+    total = int(connection.execute("SELECT count(*) FROM memories WHERE retired_at IS NULL").get)
+    sql = "SELECT seq, text, essence, tags FROM memories WHERE retired_at IS NULL AND json_valid(tags)"
+    found, done = connection.execute(sql), 0
+    while chunk := list(islice(found, _CHUNK)):
+        rows = ((seq, *columns(text, essence, json.loads(tags))) for seq, text, essence, tags in chunk)
+        connection.executemany(insert_sql(EXACT), rows)
+        done += len(chunk)
+        yield done, total
+
+
+Progress = Callable[[int, int], None]
+Migration = Callable[
+    [apsw.Connection], Iterator[tuple[int, int]] | None
+]  # a slow one says how far it is, and of how much
+MIGRATIONS: tuple[Migration, ...] = (_first_schema, _whose_expiry, _what_confidence_rests_on, exact_words)
 VERSION = len(MIGRATIONS)
 
 
@@ -168,7 +196,7 @@ def version(connection: apsw.Connection) -> int:
     return int(connection.execute("PRAGMA user_version").get)
 
 
-def migrate(connection: apsw.Connection) -> None:
+def migrate(connection: apsw.Connection, progress: Progress | None = None) -> None:
     """Apply the missing migrations, each in a transaction; safe if two processes do so at once."""
     while version(connection) < VERSION:
         # EXCLUSIVE, because before the first schema there is no WAL and readers must wait.
@@ -176,7 +204,9 @@ def migrate(connection: apsw.Connection) -> None:
         try:
             step = version(connection)
             if step < VERSION:
-                MIGRATIONS[step](connection)
+                for done, total in MIGRATIONS[step](connection) or ():
+                    if progress is not None:
+                        progress(done, total)
                 connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
                 connection.execute(f"PRAGMA user_version = {step + 1}")
             connection.execute("COMMIT")

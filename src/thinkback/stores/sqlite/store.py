@@ -61,6 +61,7 @@ from thinkback.stores.sqlite import (
 from thinkback.stores.sqlite.connection import Connections
 from thinkback.stores.sqlite.history_index import HistoryIndex
 from thinkback.stores.sqlite.index_cache import IndexCache, View
+from thinkback.stores.sqlite.schema import Progress
 
 BUSY_TIMEOUT_S = 30.0
 COMPANIONS = ("-wal", "-shm", "-journal")  # the files SQLite keeps beside a database
@@ -80,7 +81,7 @@ class WordCache:
 class SqliteStore:
     """A store in a file, or in memory as `:memory:`; threads and processes may share it.
 
-    `entropy` feeds the ids of new memories and is only replaced in tests.
+    `entropy` feeds the ids of new memories and is only replaced in tests. `progress` hears how far an upgrade of an older file is.
     """
 
     def __init__(
@@ -90,8 +91,11 @@ class SqliteStore:
         read_only: bool = False,
         busy_timeout_s: float = BUSY_TIMEOUT_S,
         entropy: Entropy = os.urandom,
+        progress: Progress | None = None,
     ) -> None:
-        self._connections = Connections(os.fspath(path), read_only=read_only, busy_timeout_s=busy_timeout_s)
+        self._connections = Connections(
+            os.fspath(path), read_only=read_only, busy_timeout_s=busy_timeout_s, progress=progress
+        )
         self._scrubber = scrub.Scrubber(self._connections)
         self._connections.after_write = self._scrubber.after_write
         self._indexes = IndexCache()
