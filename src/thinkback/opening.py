@@ -5,7 +5,7 @@ program loads its settings (`thinkback.settings.load`) and passes them.
 """
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING, TypeVar
 from thinkback.clock import Clock, system_clock
 from thinkback.errors import InvalidInput, MissingExtra
 from thinkback.lifecycle.embed import Embedding
+from thinkback.lifecycle.move import Moved
+from thinkback.lifecycle.move import move as move_store
 from thinkback.memory import Memory
 from thinkback.models.chat import Chat
 from thinkback.models.embedders.base import Embedder
@@ -218,7 +220,7 @@ def open_store(
 ) -> Store:
     """The store in a file, or a space on a server."""
     if is_server(path):
-        found: Store = _postgres().open_store(str(path), space, read_only=read_only)
+        found: Store = postgres().open_store(str(path), space, read_only=read_only)
         return found
     if space != DEFAULT_SPACE:
         raise InvalidInput(
@@ -231,19 +233,64 @@ def open_store(
 def open_spaces(place: str | Path, *, default_file: Path | None = None, read_only: bool = False) -> Spaces:
     """The spaces of a folder, one file each, or of a database."""
     if is_server(place):
-        found: Spaces = _postgres().PostgresSpaces(str(place), read_only=read_only)
+        found: Spaces = postgres().PostgresSpaces(str(place), read_only=read_only)
         return found
     return SqliteSpaces(Path(place), default_file=default_file, read_only=read_only)
 
 
-def _postgres() -> ModuleType:
+def move(
+    source: str | Path,
+    target: str | Path,
+    *,
+    space: str = DEFAULT_SPACE,
+    clock: Clock = system_clock,
+    progress: Callable[[int, int], None] = lambda done, total: None,
+) -> Moved:
+    """Copies a file into a space of a server, or back, and compares; an interrupted move continues when run again."""
+    ends = [DEFAULT_SPACE if not is_server(place) else space for place in (source, target)]
+    origin = open_store(source, ends[0], read_only=True)
     try:
-        from thinkback.stores import postgres
+        goal = open_store(target, ends[1])
+        try:
+            return move_store(origin, goal, clock(), progress)
+        finally:
+            goal.close()
+    finally:
+        origin.close()
+
+
+def move_all(
+    source: str | Path,
+    target: str | Path,
+    *,
+    clock: Clock = system_clock,
+    progress: Callable[[int, int], None] = lambda done, total: None,
+) -> Iterator[tuple[str, Moved]]:
+    """Copies every space of a folder into a database, or back, one after another."""
+    origins, goals = open_spaces(source, read_only=True), open_spaces(target)
+    try:
+        for name in origins.names():
+            origin = origins.open(name)
+            goal = goals.open(name)
+            try:
+                yield name, move_store(origin, goal, clock(), progress)
+            finally:
+                origin.close()
+                goal.close()
+    finally:
+        origins.close()
+        goals.close()
+
+
+def postgres() -> ModuleType:
+    """The engine for PostgreSQL, or MissingExtra."""
+    try:
+        import thinkback.stores.postgres as found
     except ModuleNotFoundError as error:
         if error.name and error.name.startswith("thinkback"):
             raise
         raise MissingExtra.of("A store on PostgreSQL", "postgres") from None
-    return postgres
+    return found
 
 
 def open_options(settings: Settings, progress: "Progress | None" = None) -> "OpenOptions":

@@ -59,14 +59,14 @@ class Embedding:
         embedder = self.embedder()
         return EmbeddingSpace(embedder.fingerprint, embedder.dimensions)
 
-    def query(self, text: str) -> Vector:
-        """The vector of a query; raises EmbeddingSpaceMismatch if the store's vectors are of another model."""
+    def query(self, text: str, store: Store | None = None) -> Vector:
+        """The vector of a query; raises EmbeddingSpaceMismatch if the store (or this view of it) has another model's vectors."""
         embedder = self.embedder()
-        self._same_space(embedder)
+        self._same_space(embedder, store)
         return embedder.embed_query(text)
 
-    def _same_space(self, embedder: Embedder) -> None:
-        live = self._store.embedding_space()
+    def _same_space(self, embedder: Embedder, store: Store | None = None) -> None:
+        live = (store or self._store).embedding_space()
         if live is not None and live.fingerprint != embedder.fingerprint:
             raise EmbeddingSpaceMismatch(
                 f"the store's vectors were made by {live.fingerprint}, the embedder in use is {embedder.fingerprint}; "

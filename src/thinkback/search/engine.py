@@ -21,7 +21,7 @@ class Engine:
     store: Store
     pool: Executor
     vocabulary: Callable[[Store], Vocabulary]
-    embed: Callable[[str], Vector] | None = None
+    embed: Callable[[str, Store], Vector] | None = None
     embedder: str | None = None
     reranker: Callable[[str], Reranker] | None = None
     chat: Chat | None = None

@@ -171,8 +171,8 @@ def _embedded(query: Query, engine: Engine, notes: Notes, focused: bool) -> Quer
     if focused:
         query = focus(query, engine.store.frequencies)
     try:
-        second = engine.pool.submit(engine.embed, query.focused) if query.focused else None
-        vector = engine.embed(query.text)
+        second = engine.pool.submit(engine.embed, query.focused, engine.store) if query.focused else None
+        vector = engine.embed(query.text, engine.store)
         return query.with_vector(vector if second is None else unit(vector + second.result()))
     except ThinkbackError as error:
         notes.warn("the query could not be embedded", error)

@@ -187,7 +187,7 @@ class Store(Protocol):
         """Every version of every memory, retired ones first, in order of recording."""
         ...
 
-    def snapshot(self, vectors: bool = False) -> AbstractContextManager[Snapshot]:
+    def snapshot(self, vectors: bool = False, *, retired: bool = False) -> AbstractContextManager[Snapshot]:
         """A consistent snapshot of everything; with `vectors`, also those of present memories."""
         ...
 

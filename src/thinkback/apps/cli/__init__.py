@@ -41,6 +41,7 @@ COMMANDS = (
     Row("thinkback.apps.cli.tune:app"),
     Row("thinkback.apps.cli.upkeep:app"),
     Row("thinkback.apps.cli.models:app", "models", "Keep"),
+    Row("thinkback.apps.cli.pg:app", "pg", "Keep"),
 )
 # The same for apps that an installation may lack.
 OPTIONAL_COMMANDS = (

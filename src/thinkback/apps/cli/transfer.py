@@ -114,3 +114,38 @@ def open_target(file: str) -> Iterator[TextIO]:
         raise InvalidFile(f"cannot write {file}: {error.strerror or error}") from None
     finally:
         part.unlink(missing_ok=True)
+
+
+@command(
+    app,
+    "move",
+    panel=PANEL,
+    example="thinkback move memory.db postgresql://db.example/memories --space alice\n"
+    "thinkback move --all-spaces spaces/ postgresql://db.example/memories",
+)
+def move(
+    source: Annotated[str, Argument(help="A memory file or postgresql://…; it stays as it is.")],
+    target: Annotated[str, Argument(help="Where to copy it: a new file, or postgresql://….")],
+    space: Annotated[str, Option(help="The space on the server.")] = "default",
+    all_spaces: Annotated[
+        bool, Option("--all-spaces", help="Move every space; on the side of files, name their folder.")
+    ] = False,
+    json: Annotated[bool, Option("--json", help="Print JSON, one object a space.")] = False,
+) -> None:
+    """Copy everything from a file to a PostgreSQL server, or back, then compare rankings; continues where it stopped."""
+    from thinkback import opening
+
+    common = Common(json=json)
+    with progress("moving") as step:
+        if all_spaces:
+            moved = list(opening.move_all(source, target, progress=step))
+        else:
+            moved = [(space, opening.move(source, target, space=space, progress=step))]
+    for name, result in moved:
+        for warning in result.warnings:
+            warn(warning)
+        counts = {"space": name, **{key: getattr(result, key) for key in _MOVED}}
+        show_result(common, counts, facts({key.replace("_", " "): str(value) for key, value in counts.items()}))
+
+
+_MOVED = ("memories", "versions", "edges", "judgements", "journal", "compared")

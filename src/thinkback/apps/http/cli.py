@@ -55,9 +55,11 @@ class FileOptions:
     """Where memories and tokens are kept."""
 
     store: Annotated[
-        Path | None,
+        str | None,
         typer.Option(
-            metavar="FILE", help="File of the space `default`. Default: THINKBACK_STORE, else in your data folder."
+            metavar="FILE|URL",
+            help="File of the space `default`, or postgresql://… for all spaces. Default: THINKBACK_STORE, else in your "
+            "data folder.",
         ),
     ] = None
     spaces: Annotated[
@@ -84,7 +86,7 @@ class LimitOptions:
 
 def _serve(address: AddressOptions, files: FileOptions, limits: LimitOptions) -> None:
     """Serve memories over HTTP, with MCP at /mcp and the inspector at /: `thinkback serve --port 7077`."""
-    settings = load(store=files.store, embedder=files.embedder)
+    settings = load(store=_file(files.store), embedder=files.embedder)
     server = prepare(settings, address, files, limits)
     _run(server, address, settings, f"/?login={_login_code(server)}")
 
@@ -112,13 +114,14 @@ def prepare(
     try:
         from thinkback.apps.http.app import Limits, Served, build
         from thinkback.apps.http.routes import ROUTES
-        from thinkback.opening import Opener
+        from thinkback.opening import Opener, is_server
     except ModuleNotFoundError as error:
         if error.name and error.name.startswith("thinkback"):
             raise
         raise MissingExtra.of("The HTTP server", "serve") from None
     if bool(address.tls_cert) != bool(address.tls_key):
         raise InvalidInput("--tls-cert and --tls-key must be given together", code="tls_files")
+    database = files.store if is_server(files.store) else None
     opener = Opener(settings)
     if limits.otel:
         from thinkback.apps.http.spans import exporting
@@ -127,7 +130,8 @@ def prepare(
     served = Served(
         folder=files.spaces or settings.store_path.parent / "spaces",
         opener=opener,
-        tokens=_tokens_for(address, files.tokens, settings),
+        tokens=_tokens_for(address, _tokens(files.store, files.tokens, settings)),
+        database=database,
         default_file=settings.store_path,
         host_names=(*(address.host_name or ()), address.host),
         origins=tuple(address.origin or ()),
@@ -144,14 +148,25 @@ def prepare(
     return build(served)
 
 
-def _token_file(path: Path | None, settings: Settings) -> "Tokens":
-    from thinkback.apps.http.tokens import Tokens
+def _file(store: str | None) -> Path | None:
+    """The file that is named, if it is not a server."""
+    from thinkback.opening import is_server
 
-    return Tokens(path or settings.store_path.parent / "tokens.toml")
+    return None if store is None or is_server(store) else Path(store)
 
 
-def _tokens_for(address: AddressOptions, path: Path | None, settings: Settings) -> "Tokens":
-    tokens = _token_file(path, settings)
+def _tokens(store: str | None, path: Path | None, settings: Settings) -> "Tokens":
+    """The tokens beside the store, or in its database; a token file that is named comes first."""
+    from thinkback.apps.http.tokens import DatabaseTokens, Tokens
+    from thinkback.opening import is_server, postgres
+
+    usual = settings.store_path.parent / "tokens.toml"
+    if is_server(store) and path is None:
+        return DatabaseTokens(postgres().PostgresSpaces(store, pool_size=2), usual)
+    return Tokens(path or usual)
+
+
+def _tokens_for(address: AddressOptions, tokens: "Tokens") -> "Tokens":
     if tokens.exists():
         return tokens
     if not address.is_loopback:
@@ -206,12 +221,14 @@ token_app = typer.Typer(help="Make, list and revoke the tokens of the HTTP serve
 class TokenFileOptions:
     """Which token file."""
 
-    store: Annotated[Path | None, typer.Option(metavar="FILE", help="The store beside the token file.")] = None
+    store: Annotated[
+        str | None, typer.Option(metavar="FILE|URL", help="The store beside the token file, or postgresql://….")
+    ] = None
     tokens: Annotated[Path | None, typer.Option(metavar="FILE", help="The token file.")] = None
     json: Annotated[bool, typer.Option("--json", help="Print JSON: one object, or one object a line.")] = False
 
     def file(self) -> "Tokens":
-        return _token_file(self.tokens, load(store=self.store))
+        return _tokens(self.store, self.tokens, load(store=_file(self.store)))
 
 
 @command(token_app, "new", example="thinkback token new alice --space alice --scope read --scope write")

@@ -1,5 +1,8 @@
 """Metrics for Prometheus; labels are routes, steps and statuses, never spaces, tokens or texts."""
 
+from collections.abc import Mapping
+from typing import Any
+
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 
 from thinkback.search.trace import Recall
@@ -29,7 +32,13 @@ class Metrics:
             "thinkback_search_warnings", "Searches that answered with warnings.", registry=registry
         )
         self.open_spaces = Gauge("thinkback_open_spaces", "Open files.", registry=registry)
+        self._pool = Gauge("thinkback_pool_connections", "Connections to the database.", ["state"], registry=registry)
         self.pending = Gauge("thinkback_requests_pending", "Requests that run or wait.", registry=registry)
+
+    def pool(self, facts: Mapping[str, Any]) -> None:
+        """Show the pool of connections of a server that keeps the spaces."""
+        for name in ("size", "max", "available", "waiting"):
+            self._pool.labels(name).set(facts.get(f"pool_{name}", 0))
 
     def answered(self, route: str, method: str, status: int, seconds: float) -> None:
         """Count a request."""

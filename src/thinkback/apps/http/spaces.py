@@ -1,16 +1,24 @@
 """Open spaces: each is opened on first use, and the least recently used is closed when too many are open."""
 
 from collections import OrderedDict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from threading import Lock
+from typing import Any, Protocol, runtime_checkable
 
 from thinkback.apps.http.errors import HttpError
 from thinkback.errors import NotFound
 from thinkback.memory import Memory
 from thinkback.stores.base import DEFAULT_SPACE, Store, check_space, unknown_space
 from thinkback.stores.base import Spaces as Place
+
+
+@runtime_checkable
+class Pooled(Protocol):
+    """A place that reaches its spaces through a pool of connections."""
+
+    def facts(self) -> Mapping[str, Any]: ...
 
 
 @dataclass(slots=True, eq=False)

@@ -9,11 +9,12 @@ import hmac
 import os
 import secrets
 import stat
+import time
 import tomllib
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any, Literal, Protocol, get_args
 
 from thinkback.errors import InvalidFile, InvalidInput, NotFound, did_you_mean
 from thinkback.stores.base import DEFAULT_SPACE, check_space
@@ -23,6 +24,7 @@ SCOPES: tuple[str, ...] = get_args(Scope)
 EVERY_SPACE = "*"
 FIRST = "owner"
 PREFIX = "tbk_"
+FRESH_S = 1.0  # for how long tokens in a database are not read again
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,6 +146,51 @@ class Tokens:
             for row in rows
         ]
         _write_private(self.path, tomli_w.dumps({"tokens": table}))
+
+
+class TokenTable(Protocol):
+    """Tokens in a database: name, hash, scopes and spaces of each."""
+
+    def tokens(self) -> list[tuple[str, str, list[str], list[str]]]: ...
+    def add_token(self, name: str, sha256: str, scopes: Sequence[str], spaces: Sequence[str]) -> bool: ...
+    def drop_token(self, name: str) -> bool: ...
+
+
+class DatabaseTokens(Tokens):
+    """The tokens in a database, shared by every server over it; read again after a second.
+
+    `path` is where the first token is written in the clear, beside that name.
+    """
+
+    def __init__(self, table: TokenTable, path: Path, seconds: Callable[[], float] = time.monotonic) -> None:
+        super().__init__(path)
+        self._table = table
+        self._seconds = seconds
+        self._read_at = float("-inf")
+
+    def exists(self) -> bool:
+        return bool(self._current())
+
+    def _current(self) -> tuple[Row, ...]:
+        if self._seconds() - self._read_at >= FRESH_S:
+            self._rows = tuple(
+                Row(digest, Grant(name, frozenset(scopes), frozenset(spaces)))
+                for name, digest, scopes, spaces in self._table.tokens()
+            )
+            self._read_at = self._seconds()
+        return self._rows
+
+    def _write(self, rows: Iterable[Row]) -> None:
+        """Bring the table to these rows; others may change it at the same time, so only differences are written."""
+        wanted, there = {row.grant.name: row for row in rows}, {row.grant.name for row in self._current()}
+        for name in there - set(wanted):
+            self._table.drop_token(name)
+        for name in set(wanted) - there:
+            grant = wanted[name].grant
+            scopes = sorted(grant.scopes, key=SCOPES.index)
+            if not self._table.add_token(name, wanted[name].digest, scopes, sorted(grant.spaces)):
+                raise InvalidInput(f"there is already a token named {name!r}; revoke it or choose another name")
+        self._read_at = float("-inf")
 
 
 def digest_of(secret: str) -> str:

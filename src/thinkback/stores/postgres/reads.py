@@ -114,12 +114,13 @@ def tags(tx: Tx) -> dict[str, int]:
 # -- all there is
 
 
-def everything(tx: Tx, vectors: bool = False) -> Iterator[tuple[StoredRecord, Vector | None]]:
+def everything(tx: Tx, vectors: bool = False, retired: bool = False) -> Iterator[tuple[StoredRecord, Vector | None]]:
     """Every version of every memory, retired ones first, in order of recording; with live vectors of present ones if wanted."""
     live = tx.counters.live if vectors else None
     seqs = [seq for (seq,) in tx.rows(f"SELECT m.seq FROM thinkback.memories m {_IN_ORDER}")]
     for at in range(0, len(seqs), _PAGE):
-        yield from _page_of(tx, seqs[at : at + _PAGE], live)
+        for record, vector in _page_of(tx, seqs[at : at + _PAGE], live):
+            yield record, vector if retired or record.retired_at is None else None
 
 
 def _page_of(tx: Tx, seqs: Sequence[int], live: int | None) -> Iterator[tuple[StoredRecord, Vector | None]]:
@@ -135,15 +136,15 @@ def _page_of(tx: Tx, seqs: Sequence[int], live: int | None) -> Iterator[tuple[St
         stored = {seq: np.frombuffer(exact, dtype=STORED) for seq, exact in tx.rows(sql, params)}
     for seq in seqs:
         record = records[seq]
-        yield record, stored.get(seq) if record.retired_at is None else None
+        yield record, stored.get(seq)
 
 
-def snapshot(tx: Tx, vectors: bool) -> Snapshot:
+def snapshot(tx: Tx, vectors: bool, retired: bool) -> Snapshot:
     """All there is in a view."""
     live = generations.generation(tx)
     return Snapshot(
         space=None if live is None else live.space,
-        records=everything(tx, vectors),
+        records=everything(tx, vectors, retired),
         edges=links.everything(tx),
         judgements=journal.judgements(tx),
         settings=journal.settings(tx),

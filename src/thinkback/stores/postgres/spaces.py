@@ -1,6 +1,7 @@
 """The spaces of one database: thousands of them share its tables and one pool of connections."""
 
 import secrets
+from collections.abc import Sequence
 from typing import Any
 
 from thinkback.stores.base import Ids, check_space, unknown_space
@@ -48,6 +49,29 @@ class PostgresSpaces:
                 connection.execute("ROLLBACK")
                 raise
             connection.execute("COMMIT")
+
+    def tokens(self) -> list[tuple[str, str, list[str], list[str]]]:
+        """Name, hash, scopes and spaces of every token that servers over this database accept."""
+        sql = "SELECT t.name, t.sha256, t.scopes, t.spaces FROM thinkback.tokens t ORDER BY t.name"
+        with self.server.connection() as connection:
+            return list(connection.execute(sql))
+
+    def add_token(self, name: str, sha256: str, scopes: Sequence[str], spaces: Sequence[str]) -> bool:
+        """Keeps a token; False if there is one of that name."""
+        sql = (
+            "INSERT INTO thinkback.tokens (name, sha256, scopes, spaces) VALUES (%s, %s, %s, %s) ON CONFLICT DO NOTHING"
+        )
+        with self.server.connection() as connection:
+            return connection.execute(sql, (name, sha256, list(scopes), list(spaces))).rowcount == 1
+
+    def drop_token(self, name: str) -> bool:
+        """Removes a token; whether there was one."""
+        with self.server.connection() as connection:
+            return connection.execute("DELETE FROM thinkback.tokens t WHERE t.name = %s", (name,)).rowcount == 1
+
+    def facts(self) -> dict[str, Any]:
+        """The server and its pool."""
+        return self.server.facts()
 
     def close(self) -> None:
         self.server.close()

@@ -208,9 +208,9 @@ class PostgresStore:
             yield from (record for record, _ in reads.everything(tx))
 
     @contextmanager
-    def snapshot(self, vectors: bool = False) -> Iterator[Snapshot]:
+    def snapshot(self, vectors: bool = False, *, retired: bool = False) -> Iterator[Snapshot]:
         with self._sessions.view() as tx:
-            yield reads.snapshot(tx, vectors)
+            yield reads.snapshot(tx, vectors, retired)
 
     # -- links and tags
 

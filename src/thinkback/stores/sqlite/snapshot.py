@@ -25,12 +25,12 @@ def everything(connection: apsw.Connection) -> Iterator[StoredRecord]:
     return (to_record(row) for row in connection.execute(sql))
 
 
-def snapshot(connection: apsw.Connection, vectors: bool) -> Snapshot:
+def snapshot(connection: apsw.Connection, vectors: bool, retired: bool = False) -> Snapshot:
     """Everything, as the connection's transaction sees it."""
     live = generations.generation(connection)
     return Snapshot(
         space=None if live is None else live.space,
-        records=_with_vectors(connection, live if vectors else None),
+        records=_with_vectors(connection, live if vectors else None, retired),
         edges=links.everything(connection),
         judgements=journal.judgements(connection),
         settings=dict(connection.execute("SELECT key, value FROM settings ORDER BY key")),
@@ -38,14 +38,14 @@ def snapshot(connection: apsw.Connection, vectors: bool) -> Snapshot:
 
 
 def _with_vectors(
-    connection: apsw.Connection, live: generations.Generation | None
+    connection: apsw.Connection, live: generations.Generation | None, retired: bool
 ) -> Iterator[tuple[StoredRecord, Vector | None]]:
     sql = f"SELECT m.seq, {COLUMNS} FROM memories m ORDER BY m.retired_at IS NULL, m.recorded_at, m.seq"
     # A join would make SQLite sort the vectors with the rows.
     of_one = "SELECT vector FROM vectors WHERE seq = ? AND generation = ?"
     for row in connection.execute(sql):
         record, stored = to_record(row[1:]), None
-        if live is not None and record.embedded and record.retired_at is None:
+        if live is not None and record.embedded and (retired or record.retired_at is None):
             stored = connection.execute(of_one, (row[0], live.number)).get
         yield record, None if stored is None else np.frombuffer(stored, dtype=generations.STORED)
 

@@ -237,9 +237,9 @@ class SqliteStore:
         yield from kept
 
     @contextmanager
-    def snapshot(self, vectors: bool = False) -> Iterator[Snapshot]:
+    def snapshot(self, vectors: bool = False, *, retired: bool = False) -> Iterator[Snapshot]:
         with self._connections.read() as connection:
-            found = snapshot.snapshot(connection, vectors)
+            found = snapshot.snapshot(connection, vectors, retired)
             if not self._connections.shared:
                 yield found
                 return

@@ -1,0 +1,58 @@
+"""Commands for a database on PostgreSQL: migrate it, fence its spaces off, distribute it over a cluster."""
+
+from typing import Annotated
+
+from typer import Argument, Option, Typer
+
+from thinkback.apps.cli.command import command
+from thinkback.apps.cli.options import Common
+from thinkback.apps.cli.output import facts, show_result
+from thinkback.errors import InvalidInput
+
+app = Typer(help="Look after a database on PostgreSQL.", no_args_is_help=True)
+Url = Annotated[str, Argument(metavar="URL", help="The database: postgresql://owner@host/database.")]
+Json = Annotated[bool, Option("--json", help="Print JSON.")]
+
+
+@command(app, example="thinkback pg migrate postgresql://owner@db.example/memories")
+def migrate(url: Url, json: Json = False) -> None:
+    """Create or update the tables; opening a store does the same, if its role may."""
+    from thinkback.opening import postgres
+
+    steps = postgres().admin.migrate(url)
+    show_result(Common(json=json), {"steps": steps}, facts({"steps taken": str(steps)}))
+
+
+@command(app, example="thinkback pg distribute postgresql://owner@db.example/memories")
+def distribute(url: Url, json: Json = False) -> None:
+    """Distribute the tables by space over the nodes of a Citus cluster."""
+    from thinkback.opening import postgres
+
+    tables = postgres().admin.distribute(url)
+    show_result(Common(json=json), {"tables": tables}, facts({"distributed": ", ".join(tables)}))
+
+
+@command(app, example="thinkback pg secure postgresql://owner@db.example/memories --role app --tenant alice=alice_role")
+def secure(
+    url: Url,
+    role: Annotated[str, Option(help="The role that Thinkback connects as.")],
+    tenant: Annotated[
+        list[str] | None, Option(metavar="SPACE=ROLE", help="A role that may read one space; may be repeated.")
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Turn on row-level security: a transaction sees one space, a tenant's role its own and no other."""
+    from thinkback.opening import postgres
+
+    tenants = dict(_pair(given) for given in tenant or [])
+    postgres().admin.secure(url, role, tenants)
+    show_result(
+        Common(json=json), {"role": role, "tenants": tenants}, facts({"role": role, "tenants": str(len(tenants))})
+    )
+
+
+def _pair(given: str) -> tuple[str, str]:
+    space, equals, role = given.partition("=")
+    if not equals or not role:
+        raise InvalidInput(f"--tenant takes SPACE=ROLE; got {given!r}", code="tenant")
+    return space, role

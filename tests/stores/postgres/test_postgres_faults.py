@@ -1,0 +1,301 @@
+"""What happens when things go wrong: each fault has one clear error, and nothing acknowledged is lost."""
+
+import threading
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+
+import psycopg
+import pytest
+
+from thinkback import opening
+from thinkback.errors import (
+    InvalidInput,
+    NotAStore,
+    NotFound,
+    StoreBusy,
+    StoreConflict,
+    StoreError,
+    StoreReadOnly,
+    StoreTooNew,
+    StoreUnreachable,
+)
+from thinkback.model import Draft
+from thinkback.stores.base import Store
+from thinkback.stores.postgres import PostgresSpaces, admin, errors, schema
+from thinkback.stores.postgres import server as servers
+from thinkback.testing.contract.words import NOW, by_keyword, everything, ids, put, put_one
+
+from codes import raises  # isort: skip
+from postgres_server import LocalServer  # isort: skip
+
+pytestmark = pytest.mark.postgres
+
+
+@pytest.fixture
+def mortal() -> Iterator[LocalServer]:
+    """A server that may be killed."""
+    found = LocalServer()
+    yield found
+    found.stop()
+
+
+def test_a_killed_server_loses_no_acknowledged_write(mortal: LocalServer) -> None:
+    spaces = PostgresSpaces(mortal.database(), wait_s=5)
+    store = spaces.open("alice")
+    kept: list[str] = []
+    stop = threading.Event()
+
+    def write() -> None:
+        number = 0
+        while not stop.is_set():
+            number += 1
+            try:
+                kept.append(put_one(store, f"cat number {number}").id)
+            except (StoreUnreachable, StoreBusy, StoreError):
+                return
+
+    writers = [threading.Thread(target=write) for _ in range(3)]
+    for writer in writers:
+        writer.start()
+    while len(kept) < 30:
+        stop.wait(0.01)
+    mortal.kill()
+    for writer in writers:
+        writer.join(60)
+    mortal.restart()
+    assert set(kept) <= set(store.get(kept))
+    assert store.check() == []
+    assert put_one(store, "the cat is back").id
+    spaces.close()
+
+
+def test_a_recall_outlives_connections_that_were_cut(server: LocalServer) -> None:
+    url = server.database()
+    spaces = PostgresSpaces(url)
+    with spaces.open("alice") as store:
+        record = put_one(store, "a grey cat")
+        for _ in range(3):
+            _cut(url)
+            assert ids(by_keyword(store, "cat")) == [record.id]
+            _cut(url)
+            put(store, "a dog")
+        assert store.count(everything()) == 4
+    spaces.close()
+
+
+def _cut(url: str) -> None:
+    """Ends every other connection to the database."""
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute(
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"
+        )
+
+
+def test_a_view_whose_connection_was_cut_says_so(server: LocalServer) -> None:
+    url = server.database()
+    spaces = PostgresSpaces(url)
+    with spaces.open("alice") as store:
+        put(store, "a cat")
+        with pytest.raises(StoreUnreachable), store.view() as view:  # noqa: PT012
+            view.state()
+            _cut(url)
+            by_keyword(view, "cat")
+        assert len(by_keyword(store, "cat")) == 1
+    spaces.close()
+
+
+def test_an_exhausted_pool_says_so(server: LocalServer) -> None:
+    spaces = PostgresSpaces(server.database(), pool_size=1, wait_s=0.2)
+    with (
+        spaces.open("alice") as store,
+        store.view(),
+        ThreadPoolExecutor(1) as other,
+        raises(StoreBusy, "pool_exhausted"),
+    ):
+        other.submit(store.count, everything()).result()
+    spaces.close()
+
+
+def test_two_migrations_at_once(server: LocalServer) -> None:
+    url = server.database()
+    with ThreadPoolExecutor(4) as several:
+        steps = list(several.map(admin.migrate, [url] * 4))
+    assert sorted(steps) == [0, 0, 0, schema.VERSION]
+
+
+@pytest.mark.parametrize("name", ["", "A", "../x", "a'; DROP TABLE thinkback.memories; --", "a" * 64, "-a", "a\n", "ü"])
+def test_a_hostile_name_of_a_space_is_refused(shared_spaces: PostgresSpaces, name: str) -> None:
+    for work in (shared_spaces.open, shared_spaces.create, shared_spaces.drop, shared_spaces.exists):
+        with raises(InvalidInput, "space_name"):
+            work(name)
+
+
+def test_spaces_are_made_listed_and_dropped(server: LocalServer) -> None:
+    spaces = PostgresSpaces(server.database())
+    alice, bob = spaces.open("alice"), spaces.open("bob")
+    put(alice, "a cat", id="same"), put(bob, "a dog", id="same")
+    assert spaces.names() == ["alice", "bob"]
+    assert (spaces.exists("bob"), spaces.exists("eve")) == (True, False)
+    spaces.drop("bob")
+    with raises(NotFound, "unknown_space"):
+        spaces.drop("bob")
+    with raises(NotFound, "unknown_space"):
+        put(bob, "a bird")
+    assert spaces.names() == ["alice"]
+    assert [record.text for record in alice.get(["same"]).values()] == ["a cat"]
+    spaces.close()
+
+
+def test_writers_of_one_space_and_of_many_lose_nothing(shared_spaces: PostgresSpaces) -> None:
+    names = [f"many-{n}" for n in range(5)]
+    stores = [shared_spaces.open(name) for name in names]
+
+    def write(number: int) -> None:
+        for turn in range(10):
+            put(stores[0], f"cat {number} {turn}")
+            put(stores[1 + number % 4], f"dog {number} {turn}")
+
+    with ThreadPoolExecutor(6) as several:
+        list(several.map(write, range(6)))
+    assert [store.count(everything()) for store in stores] == [60, 20, 20, 10, 10]
+    assert [store.state().changes for store in stores] == [60, 20, 20, 10, 10]
+    assert [store.check() for store in stores] == [[]] * 5
+    for name in names:
+        shared_spaces.drop(name)
+
+
+def test_conflicts_are_tried_again_and_then_told(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    tried: list[int] = []
+
+    def conflict(*_: object) -> None:
+        tried.append(1)
+        raise psycopg.errors.DeadlockDetected("deadlock")
+
+    monkeypatch.setattr("thinkback.stores.postgres.journal.set_setting", conflict)
+    with pytest.raises(StoreConflict):
+        store.set_setting("a", "b")
+    assert len(tried) == errors.TRIES
+
+
+def test_row_level_security_fences_a_tenant_off(server: LocalServer) -> None:
+    url = server.database()
+    spaces = PostgresSpaces(url)
+    put(spaces.open("alice"), "alice has a cat")
+    put(spaces.open("bob"), "bob has a dog")
+    spaces.close()
+    with psycopg.connect(url, autocommit=True) as owner:
+        for role in ("app_role", "alice_role"):
+            owner.execute(f"DROP ROLE IF EXISTS {role}")  # type: ignore[arg-type]
+            owner.execute(f"CREATE ROLE {role} LOGIN")  # type: ignore[arg-type]
+    admin.secure(url, "app_role", {"alice": "alice_role"})
+    database = url.split("/")[3].split("?")[0]
+    with psycopg.connect(server.url(database, "alice_role"), autocommit=True) as raw:
+        raw.execute("SET thinkback.space = '2'")
+        assert raw.execute("SELECT text FROM thinkback.memories").fetchall() == [("alice has a cat",)]
+        with pytest.raises(psycopg.errors.InsufficientPrivilege):
+            raw.execute("DELETE FROM thinkback.memories")
+    with psycopg.connect(server.url(database, "app_role"), autocommit=True) as raw:
+        assert raw.execute("SELECT count(*) FROM thinkback.memories").fetchone() == (0,)
+    fenced = PostgresSpaces(server.url(database, "app_role"))
+    bob = fenced.open("bob")
+    put(bob, "bob has a bird")
+    assert [hit.score > 0 for hit in by_keyword(bob, "bob")] == [True, True]
+    assert by_keyword(bob, "alice") == []
+    assert put_one(fenced.open("carol"), "a new space").id
+    fenced.close()
+    with psycopg.connect(url, autocommit=True) as owner:
+        for role in ("app_role", "alice_role"):
+            owner.execute(f"DROP OWNED BY {role}")  # type: ignore[arg-type]
+            owner.execute(f"DROP ROLE {role}")  # type: ignore[arg-type]
+
+
+# -- bad input: one clear error each, and nothing is changed
+
+
+def test_addresses_that_lead_nowhere(server: LocalServer) -> None:
+    with raises(InvalidInput, "store_url"):
+        opening.open_store("postgresql://[host/x")
+    for url in ("postgresql://postgres@127.0.0.1:1/x", server.url("no_such_database"), server.url(user="nobody")):
+        with raises(StoreUnreachable, "cannot_connect"):
+            opening.open_store(url)
+
+
+def test_a_password_never_shows(server: LocalServer) -> None:
+    url = "postgresql://postgres:very-secret@127.0.0.1:1/x"
+    with pytest.raises(StoreUnreachable) as found:
+        opening.open_store(url)
+    assert "very-secret" not in str(found.value)
+    assert servers.shown(url) == "postgresql://127.0.0.1:1/x"
+
+
+def test_a_database_that_is_not_ours_is_left_alone(server: LocalServer) -> None:
+    url = server.database()
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute("CREATE SCHEMA thinkback; CREATE TABLE thinkback.notes (a int)")
+        with raises(NotAStore, "foreign_schema"):
+            opening.open_store(url)
+        found = connection.execute("SELECT tablename FROM pg_tables WHERE schemaname = 'thinkback'").fetchall()
+    assert found == [("notes",)]
+
+
+def test_a_newer_schema_is_left_alone(server: LocalServer) -> None:
+    url = server.database()
+    admin.migrate(url)
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute("INSERT INTO thinkback.schema_version VALUES (99)")
+    with pytest.raises(StoreTooNew):
+        opening.open_store(url)
+
+
+def test_an_old_server_a_missing_extension_and_another_encoding(
+    server: LocalServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    url = server.database()
+    with monkeypatch.context() as patch:
+        patch.setattr(servers, "OLDEST_SERVER", 990000)
+        with raises(StoreError, "server_too_old"):
+            opening.open_store(url)
+    with monkeypatch.context() as patch:
+        patch.setattr(servers, "_value", lambda connection, sql: 0)
+        with raises(StoreError, "pgvector_missing"):
+            opening.open_store(url)
+    with psycopg.connect(server.url(), autocommit=True) as connection:
+        connection.execute("CREATE DATABASE latin TEMPLATE template0 ENCODING 'LATIN1' LOCALE 'C'")
+    with raises(StoreError, "encoding"):
+        opening.open_store(server.url("latin"))
+    with psycopg.connect(url) as connection:
+        assert schema.version(connection) == 0
+
+
+def test_a_role_that_may_not_create_tables_is_told(server: LocalServer) -> None:
+    url = server.database()
+    with psycopg.connect(url, autocommit=True) as owner:
+        owner.execute("DROP ROLE IF EXISTS weak_role")
+        owner.execute("CREATE ROLE weak_role LOGIN")
+    database = url.split("/")[3].split("?")[0]
+    with raises(StoreError, "not_permitted"):
+        opening.open_store(server.url(database, "weak_role"))
+
+
+def test_a_standby_reads_and_says_that_it_takes_no_writes(server: LocalServer) -> None:
+    """A server in read-only mode refuses as a standby does."""
+    url = server.database()
+    spaces = PostgresSpaces(url)
+    put(spaces.open("alice"), "a cat")
+    spaces.close()
+    database = url.split("/")[3].split("?")[0]
+    with psycopg.connect(server.url(), autocommit=True) as owner:
+        owner.execute(f"ALTER DATABASE {database} SET default_transaction_read_only = on")  # type: ignore[arg-type]
+    spaces = PostgresSpaces(url)
+    store = spaces.open("alice")
+    assert len(by_keyword(store, "cat")) == 1
+    with raises(StoreReadOnly, "standby"):
+        store.add([Draft(text="a dog")], NOW)
+    spaces.close()
+
+
+def test_citus_is_asked_for_by_name(server: LocalServer) -> None:
+    with raises(StoreError, "citus_missing"):
+        admin.distribute(server.database())
+    statements = " ".join(admin.distribution())
+    assert all(f"'thinkback.{table}'" in statements for table in (*schema.BY_SPACE, *schema.EVERYWHERE))

@@ -1,0 +1,92 @@
+"""Moving house: a file to a server and back, all of it, also after an interruption."""
+
+from pathlib import Path
+
+import pytest
+
+from thinkback import opening
+from thinkback.errors import InvalidInput
+from thinkback.memory import Memory
+from thinkback.opening import Opener
+from thinkback.settings import Settings
+from thinkback.stores.base import Store
+from thinkback.testing import ToyEmbedder
+from thinkback.testing.contract.words import NOW
+
+from codes import raises  # isort: skip
+from postgres_server import LocalServer  # isort: skip
+
+pytestmark = pytest.mark.postgres
+_open = Opener(Settings(reranker="none"), embedder=ToyEmbedder(64), clock=lambda: NOW)
+
+
+def _live(memory: Memory) -> None:
+    memory.remember_many({"text": f"cat {n} sleeps in room {n % 7}", "id": f"m{n}", "thread": "t"} for n in range(50))
+    memory.update("m3", text="cat 3 has moved to the attic")
+    memory.link("m1", "m2", weight=0.4)
+    memory.judge("where is cat 3?", "m3", 2)
+    memory.forget("m9")
+    memory.reflect()
+    memory.tidy()
+
+
+def _whole(store: Store) -> list[object]:
+    with store.snapshot(vectors=True, retired=True) as found:
+        records = [(record, None if vector is None else vector.tobytes()) for record, vector in found.records]
+        rest = [found.space, list(found.edges), list(found.judgements), dict(found.settings)]
+    return [records, *rest, store.journal()]
+
+
+def _contents(place: str | Path, space: str = "default") -> list[object]:
+    store = opening.open_store(place, space)
+    try:
+        return _whole(store)
+    finally:
+        store.close()
+
+
+def test_there_and_back_again(server: LocalServer, tmp_path: Path) -> None:
+    url = server.database()
+    with _open(tmp_path / "a.db") as memory:
+        _live(memory)
+    moved = opening.move(tmp_path / "a.db", url, space="alice", clock=lambda: NOW)
+    assert (moved.memories >= 49, moved.versions, moved.judgements) == (True, 1, 1)
+    assert moved.compared > 20
+    assert _contents(url, "alice") == _contents(tmp_path / "a.db")
+    opening.move(url, tmp_path / "b.db", space="alice", clock=lambda: NOW)
+    assert _contents(tmp_path / "b.db") == _contents(tmp_path / "a.db")
+
+
+def test_an_interrupted_move_continues(server: LocalServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    url = server.database()
+    monkeypatch.setattr("thinkback.lifecycle.move.BATCH", 10)
+    with _open(tmp_path / "a.db") as memory:
+        _live(memory)
+
+    def stop(done: int, total: int) -> None:
+        if done >= 30:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        opening.move(tmp_path / "a.db", url, clock=lambda: NOW, progress=stop)
+    opening.move(tmp_path / "a.db", url, clock=lambda: NOW)
+    assert _contents(url) == _contents(tmp_path / "a.db")
+
+
+def test_a_space_with_memories_is_not_moved_into(server: LocalServer, tmp_path: Path) -> None:
+    url = server.database()
+    with _open(tmp_path / "a.db") as memory, _open(url, space="bob") as other:
+        memory.remember("a cat")
+        other.remember("a dog")
+    with raises(InvalidInput, "target_not_empty"):
+        opening.move(tmp_path / "a.db", url, space="bob")
+
+
+def test_every_file_of_a_folder_becomes_a_space(server: LocalServer, tmp_path: Path) -> None:
+    url = server.database()
+    for name in ("ann", "bob", "cat"):
+        with _open(tmp_path / f"{name}.db") as memory:
+            memory.remember(f"{name} has a grey cat")
+    assert [name for name, _ in opening.move_all(tmp_path, url)] == ["ann", "bob", "cat"]
+    with _open(url, space="bob") as memory:
+        assert [hit.text for hit in memory.recall("cat")] == ["bob has a grey cat"]
