@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from codes import raises
+from codes import raises, warns
 from lifecycle_fixtures import living, stored
 
 from thinkback.clock import DAY, HOUR, SECOND
-from thinkback.errors import StoreBusy, StoreError, ThinkbackWarning
+from thinkback.errors import StoreBusy, StoreError
 from thinkback.lifecycle import access_log
 from thinkback.lifecycle.access_log import MAX_AGE, MAX_PENDING, Batch
 from thinkback.lifecycle.tiers import Access
@@ -124,7 +124,7 @@ def test_closing_says_what_was_not_counted_and_closes(tmp_path: Path, monkeypatc
         memory.remember("Oscar is a grey cat")
         memory.recall("Oscar")
         monkeypatch.setattr(memory.store, "touch", busy)
-        with pytest.warns(ThinkbackWarning, match="not counted: locked"):
+        with warns("store_busy"):
             memory.close()
         with raises(StoreError, "store_closed"):
             memory.count()

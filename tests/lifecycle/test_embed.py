@@ -6,9 +6,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from codes import raises
+from codes import raises, warns
 
-from thinkback.errors import EmbeddingSpaceMismatch, ModelUnavailable, ThinkbackWarning
+from thinkback.errors import EmbeddingSpaceMismatch, ModelUnavailable
 from thinkback.lifecycle.embed import Embedding
 from thinkback.memory import Memory
 from thinkback.model import Draft, Vector
@@ -66,7 +66,7 @@ def test_a_rival_reembedding_is_told_and_nothing_is_mixed(tmp_path: Path) -> Non
             if done == 3:
                 theirs.begin_reembedding(rival.space())
 
-        with pytest.raises(EmbeddingSpaceMismatch, match="toy-C"):
+        with raises(EmbeddingSpaceMismatch, "reembedding_replaced"):
             embedding(mine, "B").reembed(rival_begins, batch=3)
         assert mine.embedding_space() == embedding(mine, "A").space()
         assert rival.reembed() == 9
@@ -147,11 +147,11 @@ def test_a_vector_of_ones_own_beside_texts_that_need_one() -> None:
 
 def test_texts_beside_a_given_vector_that_cannot_be_embedded_are_told() -> None:
     def unavailable() -> ToyEmbedder:
-        raise ModelUnavailable("no weights here")
+        raise ModelUnavailable("no weights here", code="no_weights")
 
     with SqliteStore(":memory:") as store:
         memory = Memory(store, embedding=Embedding(store, unavailable))
-        with pytest.warns(ThinkbackWarning, match="no weights here"):
+        with warns("no_weights"):
             mine, other = memory.remember_many([{"text": "a cat", "vector": np.ones(4, dtype=np.float32)}, "a dog"])
         assert (mine.embedded, other.embedded) == (True, False)
         assert store.embedding_space() == EmbeddingSpace("given", 4)
@@ -162,7 +162,7 @@ def test_what_was_embedded_before_the_switch_is_stored_without_its_vector(tmp_pa
     with SqliteStore(path) as store, SqliteStore(path) as other:
         memory = Memory(store, embedding=Embedding(store, lambda: Overtaken("A", other)))
         memory.remember("the first")
-        with pytest.warns(ThinkbackWarning, match="stored without vectors.*toy-B"):
+        with warns("embedding_space_mismatch"):
             record = memory.remember("the second")
         assert not record.embedded
         assert [waiting.id for waiting in store.unembedded(9).values()] == [record.id]
@@ -174,7 +174,7 @@ def test_a_text_that_was_embedded_before_the_switch_is_changed_without_its_vecto
     with SqliteStore(path) as store, SqliteStore(path) as other:
         memory = Memory(store, embedding=Embedding(store, lambda: Overtaken("A", other)))
         id = memory.remember("the first").id
-        with pytest.warns(ThinkbackWarning, match="without"):
+        with warns("embedded_anew_meanwhile"):
             record = memory.update(id, text="the second")
         assert (record.text, record.embedded) == ("the second", False)
 

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+from codes import raises
 from lifecycle_fixtures import living, stored
 
 from thinkback.clock import DAY, HOUR, from_us
@@ -217,9 +218,9 @@ def test_a_new_tier_leaves_an_expiry_of_the_callers_as_it_is() -> None:
 def test_nobody_says_that_an_expiry_slides_but_the_tier() -> None:
     with living() as (memory, _):
         id = memory.remember("the parking ticket").id
-        with pytest.raises(InvalidInput, match="slides"):
+        with raises(InvalidInput, "unknown_field"):
             memory.update(id, slides=True)
-        with pytest.raises(InvalidInput, match="slides"):
+        with raises(InvalidInput, "unknown_field"):
             memory.remember("the parking ticket", slides=True)  # type: ignore[call-arg]
 
 

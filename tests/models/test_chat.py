@@ -238,7 +238,7 @@ class TestRetries:
 
     def test_after_so_many_retries_the_failure_is_told(self, server, chat, waits):
         server.script = [fails(503, b"overloaded")]
-        with pytest.raises(RemoteError, match=r"answered 503: 'overloaded'"):
+        with raises(RemoteError, "http_status"):
             chat.complete("s", "u", 1)
         assert len(server.requests) == 1 + 2
         assert len(waits) == 2
@@ -254,7 +254,7 @@ class TestRetries:
     @pytest.mark.parametrize("status", [400, 401, 403, 404, 422])
     def test_a_refusal_is_final(self, server, chat, waits, status):
         server.script = [fails(status, b'{"error": "no"}')]
-        with pytest.raises(RemoteError, match=f"answered {status}"):
+        with raises(RemoteError, "http_status"):
             chat.complete("s", "u", 1)
         assert (len(server.requests), waits) == (1, [])
 
@@ -344,20 +344,20 @@ class TestTheKeyStaysSecret:
         "url", [f"http://me:{KEY}@localhost/v1", f"http://localhost/v1?key={KEY}", f"http://localhost/v1#{KEY}"]
     )
     def test_an_address_with_a_key_in_it_is_refused_unshown(self, url):
-        with pytest.raises(InvalidInput, match="api_key") as caught:
+        with raises(InvalidInput, "secret_in_address") as caught:
             OpenAiChat(url, "m")
         assert KEY not in str(caught.value)
 
 
 @pytest.mark.parametrize("url", ["localhost:11434", "ftp://host/v1", "http://", "", "http://[broken"])
 def test_an_address_must_be_one(url):
-    with pytest.raises(InvalidInput, match="base_url"):
+    with raises(InvalidInput, "not_an_address"):
         OpenAiChat(url, "m")
 
 
 @pytest.mark.parametrize("settings", [{"timeout_s": 0}, {"timeout_s": float("inf")}, {"retries": -1}])
 def test_limits_must_be_limits(settings):
-    with pytest.raises(InvalidInput, match="timeout_s"):
+    with raises(InvalidInput, "out_of_range"):
         OpenAiChat("http://localhost/v1", "m", **settings)
 
 

@@ -83,7 +83,8 @@ class OpenAiChat:
         if self.api_key and not (self.api_key.isascii() and self.api_key.isprintable() and " " not in self.api_key):
             raise InvalidInput("api_key has characters that a header cannot carry, such as a space or a line break")
         if not (self.timeout_s > 0 and math.isfinite(self.timeout_s) and self.retries >= 0):
-            raise InvalidInput(f"timeout_s must be above 0 and retries at least 0: {self.timeout_s}, {self.retries}")
+            message = f"timeout_s must be above 0 and retries at least 0: {self.timeout_s}, {self.retries}"
+            raise InvalidInput(message, code="out_of_range")
 
     def complete(self, system: str, user: str, max_tokens: int) -> str:
         """The text of the model's answer."""
@@ -221,11 +222,14 @@ def _check_address(base_url: str) -> None:
     try:
         parts = urlsplit(base_url)
     except ValueError:
-        raise InvalidInput("base_url is not an address; write it like http://localhost:11434/v1") from None
+        message = "base_url is not an address; write it like http://localhost:11434/v1"
+        raise InvalidInput(message, code="not_an_address") from None
     if parts.username is not None or parts.password is not None or parts.query or parts.fragment:
-        raise InvalidInput("base_url must hold no password, query or fragment; give a key as api_key")
+        message = "base_url must hold no password, query or fragment; give a key as api_key"
+        raise InvalidInput(message, code="secret_in_address")
     if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise InvalidInput(f"base_url must begin with http:// or https:// and name a host: {base_url[:80]!r}")
+        message = f"base_url must begin with http:// or https:// and name a host: {base_url[:80]!r}"
+        raise InvalidInput(message, code="not_an_address")
 
 
 def _read(chunks: Iterable[bytes], most: int) -> bytes:

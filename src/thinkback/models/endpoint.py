@@ -37,7 +37,8 @@ class Endpoint:
 
     def __post_init__(self) -> None:
         if not self.url.startswith(("http://", "https://")):
-            raise InvalidInput(f"a server's address begins with http:// or https://, not {redacted(self.url)!r}")
+            message = f"a server's address begins with http:// or https://, not {redacted(self.url)!r}"
+            raise InvalidInput(message, code="not_an_address")
 
     def client(self, owner: object) -> httpx.Client:
         """A connection pool for this server, closed when its owner is garbage collected."""

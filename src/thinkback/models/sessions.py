@@ -32,7 +32,7 @@ class Session:
 
     def __init__(self, path: Path, device: str = "auto", threads: int | None = None) -> None:
         if threads is not None and threads < 1:
-            raise InvalidInput(f"threads must be at least 1, not {threads}")
+            raise InvalidInput(f"threads must be at least 1, not {threads}", code="out_of_range")
         self.threads = threads or _cores()
         self._path = path
         self._session = _open(path, device)
@@ -57,7 +57,9 @@ class Session:
         try:
             output: NDArray[np.float32] = self._session.run([self._output], feeds)[0][0]
         except self._failures as error:
-            raise ModelError(f"{self._path} failed on {len(ids)} tokens: {str(error)[:200]}") from error
+            raise ModelError(
+                f"{self._path} failed on {len(ids)} tokens: {str(error)[:200]}", code="run_failed"
+            ) from error
         return output
 
     def each(self, work: Callable[[_Item], _Result], items: Sequence[_Item]) -> list[_Result]:
@@ -94,7 +96,7 @@ def _open(path: Path, device: str) -> Any:
     ) as error:
         raise ModelDamaged(f"{path} is not an ONNX model that can be run: {str(error)[:200]}") from None
     except _failures() as error:
-        raise ModelError(f"onnxruntime cannot run {path} here: {str(error)[:200]}") from error
+        raise ModelError(f"onnxruntime cannot run {path} here: {str(error)[:200]}", code="cannot_run") from error
 
 
 def _failures() -> tuple[type[Exception], ...]:
@@ -107,7 +109,7 @@ def _failures() -> tuple[type[Exception], ...]:
 
 def _providers(device: str, available: Sequence[str]) -> list[str]:
     if device not in DEVICES:
-        raise InvalidInput(f"no device {device!r}; choose one of {', '.join(DEVICES)}")
+        raise InvalidInput(f"no device {device!r}; choose one of {', '.join(DEVICES)}", code="unknown_device")
     cuda = "CUDAExecutionProvider"
     if device == "cuda" and cuda not in available:
         raise ModelUnavailable(

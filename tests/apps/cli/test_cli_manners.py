@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 import typer.main
+from codes import warns
 
 import thinkback
 from thinkback.apps.cli import OPTIONAL_COMMANDS, build
@@ -201,13 +202,13 @@ def test_the_engine_warns_in_python_too(tmp_path):
         dimensions = 3
 
         def embed_passages(self, texts):
-            raise ModelUnavailable("gone fishing")
+            raise ModelUnavailable("gone fishing", code="gone_fishing")
 
         embed_query = embed_passages
 
     with (
         thinkback.open(tmp_path / "m.db", embedder=Absent()) as memory,
-        pytest.warns(thinkback.ThinkbackWarning, match="gone fishing"),
+        warns("gone_fishing"),
     ):
         memory.remember("still stored")
 

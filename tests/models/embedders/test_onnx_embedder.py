@@ -155,7 +155,7 @@ def test_fingerprints_tell_spaces_apart(weights: Weights, opened: Callable[[str]
 
 
 def test_what_is_no_text_is_refused(opened: Callable[[str], Embedder]) -> None:
-    with pytest.raises(InvalidInput, match="must be a string, not int"):
+    with raises(InvalidInput, "not_text"):
         opened("e5-small-v2").embed_passages([3])  # type: ignore[list-item]
 
 
@@ -172,11 +172,9 @@ def test_a_broken_model_file_is_told(weights: Weights, tmp_path: Path) -> None:
         OnnxEmbedder(tmp_path, settings)
 
 
-@pytest.mark.parametrize(
-    ("options", "told"), [({"device": "tpu"}, "no device 'tpu'"), ({"threads": 0}, "threads must be at least 1")]
-)
-def test_impossible_choices_are_refused(weights: Weights, options: dict[str, object], told: str) -> None:
-    with pytest.raises(InvalidInput, match=told):
+@pytest.mark.parametrize(("options", "code"), [({"device": "tpu"}, "unknown_device"), ({"threads": 0}, "out_of_range")])
+def test_impossible_choices_are_refused(weights: Weights, options: dict[str, object], code: str) -> None:
+    with raises(InvalidInput, code):
         OnnxEmbedder(weights("e5-small-v2"), OnnxSettings("e5", "test", 384), **options)  # type: ignore[arg-type]
 
 

@@ -106,13 +106,13 @@ def test_long_texts_go_in_windows() -> None:
         ({"error": "no such model"}, "invalid_answer"),
         ([], "invalid_answer"),
         ({"data": 3}, "invalid_answer"),
-        ({"data": [{"index": 0, "embedding": [1.0, 0.0]}]}, "invalid_vectors"),
+        ({"data": [{"index": 0, "embedding": [1.0, 0.0]}]}, "wrong_count"),
         ({"data": [{"index": 0, "embedding": [1.0]}, {"index": 0, "embedding": [1.0]}]}, "invalid_answer"),
-        ({"data": [{"index": 0, "embedding": [1.0]}, {"index": 1, "embedding": [1.0, 2.0]}]}, "invalid_vectors"),
-        ('{"data": [{"embedding": [NaN]}, {"embedding": [1.0]}]}', "invalid_vectors"),
-        ({"data": [{"embedding": [0.0]}, {"embedding": [1.0]}]}, "invalid_vectors"),
-        ({"data": [{"embedding": ["x"]}, {"embedding": ["y"]}]}, "invalid_vectors"),
-        ({"data": [{"embedding": None}, {"embedding": None}]}, "invalid_vectors"),
+        ({"data": [{"index": 0, "embedding": [1.0]}, {"index": 1, "embedding": [1.0, 2.0]}]}, "different_sizes"),
+        ('{"data": [{"embedding": [NaN]}, {"embedding": [1.0]}]}', "not_finite"),
+        ({"data": [{"embedding": [0.0]}, {"embedding": [1.0]}]}, "zero_vector"),
+        ({"data": [{"embedding": ["x"]}, {"embedding": ["y"]}]}, "not_numbers"),
+        ({"data": [{"embedding": None}, {"embedding": None}]}, "not_numbers"),
     ],
 )
 def test_nonsense_is_refused(body: Any, code: str) -> None:
@@ -125,7 +125,7 @@ def test_nonsense_is_refused(body: Any, code: str) -> None:
 
 def test_vectors_of_another_size_than_before_are_refused() -> None:
     answers = iter([Answer({"data": [{"embedding": [1.0, 2.0]}]}), Answer({"data": [{"embedding": [1.0]}]})])
-    with serving(lambda request: next(answers)) as api, raises(RemoteError, "invalid_vectors"):
+    with serving(lambda request: next(answers)) as api, raises(RemoteError, "wrong_dimensions"):
         embedder(api).embed_query("abc")
 
 
@@ -160,7 +160,7 @@ def test_a_connection_that_breaks_is_tried_again() -> None:
 def test_patience_ends() -> None:
     waits = Waits()
     with serving(lambda request: Answer({"error": "down"}, 500)) as api:
-        with pytest.raises(RemoteError, match=r'answered 500: \{"error": "down"\}'):
+        with raises(RemoteError, "http_status"):
             embedder(api, waits=waits).embed_query("abc")
         assert len(api.requests) == 4
     assert waits == [0.5, 1.0, 2.0]
@@ -168,7 +168,7 @@ def test_patience_ends() -> None:
 
 def test_a_wrong_request_is_not_repeated_and_the_key_never_shown() -> None:
     with serving(lambda request: Answer({"error": f"bad key {KEY}"}, 401)) as api:
-        with pytest.raises(RemoteError, match=r"answered 401: .*bad key \*\*\*") as caught:
+        with raises(RemoteError, "http_status") as caught:
             embedder(api).embed_query("abc")
         assert len(api.requests) == 1
     assert KEY not in str(caught.value)

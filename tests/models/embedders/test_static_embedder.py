@@ -101,7 +101,7 @@ def test_a_damaged_file_is_told(tmp_path: Path, damage: bytes) -> None:
 
 def test_a_file_without_embeddings_says_what_it_holds(folder: Path) -> None:
     safetensors(folder / "model.safetensors", something=TABLE)
-    with pytest.raises(ModelDamaged, match=r"no table of embeddings; it holds \['something'\]"):
+    with raises(ModelDamaged, "no_embeddings"):
         StaticEmbedder(folder, "tiny", "test")
 
 

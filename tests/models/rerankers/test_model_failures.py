@@ -46,7 +46,7 @@ class Failing:
 )
 def test_a_run_that_fails_is_a_model_error(error: Exception, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sessions, "_open", lambda path, device: Failing(error))
-    with pytest.raises(ModelError, match=r"model\.onnx failed on 3 tokens: .*out of memory"):
+    with raises(ModelError, "run_failed"):
         Session(Path("model.onnx")).run([1, 2, 3])
 
 
@@ -69,5 +69,5 @@ def test_a_model_that_cannot_be_run_here_is_told(tmp_path: Path, monkeypatch: py
         raise own("NotImplemented")("no kernel for this operator")
 
     monkeypatch.setattr(onnxruntime, "InferenceSession", refuse)
-    with pytest.raises(ModelError, match=r"cannot run .* here: .*no kernel"):
+    with raises(ModelError, "cannot_run"):
         Session(tmp_path / "model.onnx")

@@ -154,7 +154,7 @@ def test_cutting_keeps_prefix_and_suffix(folder: Path) -> None:
 
 
 def test_a_limit_without_room_is_refused(folder: Path) -> None:
-    with pytest.raises(InvalidInput, match="must leave room for the prompt, 20 does not"):
+    with raises(InvalidInput, "out_of_range"):
         Qwen3Reranker(folder, Qwen3Settings(max_tokens=20), device="cpu")
 
 
@@ -214,5 +214,5 @@ def test_a_device_that_fails_is_a_model_error_with_a_remedy(watched: tuple[Qwen3
         raise RuntimeError("CUDA out of memory. Tried to allocate 20.00 MiB")
 
     watch.model = full
-    with pytest.raises(ModelError, match=r"failed on 2 texts at once: CUDA out of memory.* smaller batch than 2"):
+    with raises(ModelError, "run_failed"):
         reranker.scores(QUERY, TEXTS)

@@ -121,6 +121,6 @@ def test_a_busy_server_is_asked_again_and_a_failing_one_given_up() -> None:
 
 def test_the_key_is_never_shown() -> None:
     refusing = serving(lambda request: Answer(f"who is {KEY}?", 403))
-    with refusing as api, pytest.raises(RemoteError, match=r"who is \*\*\*\?") as caught:
+    with refusing as api, raises(RemoteError, "http_status") as caught:
         open_reranker(f"tei:{api.url}", OpenOptions(api_key=KEY)).scores("q", ["a"])
-    assert KEY not in str(caught.value)
+    assert "who is ***?" in str(caught.value)

@@ -71,18 +71,18 @@ def test_any_length_but_zero_is_a_direction(scale: float) -> None:
 
 
 @pytest.mark.parametrize(
-    ("vector", "what"),
+    ("vector", "code"),
     [
-        ([0.0, 0.0], "zero vector"),
-        ([float("nan"), 1.0], "NaN"),
-        ([float("-inf"), 1.0], "infinity"),
-        ([1.0], "shape"),
-        ([[1.0, 2.0]], "shape"),
-        (["a", "b"], "real numbers"),
-        ([1j, 1.0], "real numbers"),
-        (None, "shape"),
+        ([0.0, 0.0], "zero_vector"),
+        ([float("nan"), 1.0], "not_finite"),
+        ([float("-inf"), 1.0], "not_finite"),
+        ([1.0], "wrong_dimensions"),
+        ([[1.0, 2.0]], "wrong_dimensions"),
+        (["a", "b"], "not_numbers"),
+        ([1j, 1.0], "not_numbers"),
+        (None, "wrong_dimensions"),
     ],
 )
-def test_what_is_no_direction_is_named_with_its_place(vector: object, what: str) -> None:
-    with raises(InvalidInput, "bad_vector"):
+def test_what_is_no_direction_is_named_with_its_place(vector: object, code: str) -> None:
+    with raises(InvalidInput, code):
         unit_rows([[1.0, 0.0], vector], 2)

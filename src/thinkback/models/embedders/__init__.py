@@ -101,7 +101,8 @@ def _open_remote(rest: str, options: OpenOptions, convention: "Convention", defa
 
     model, _, url = rest.partition("@")
     if not model:
-        raise InvalidInput(f"name the model: {convention.name}:MODEL, or {convention.name}:MODEL@URL")
+        message = f"name the model: {convention.name}:MODEL, or {convention.name}:MODEL@URL"
+        raise InvalidInput(message, code="no_model")
     endpoint = Endpoint(url or default_url, options.api_key, options.timeout)
     return RemoteEmbedder(endpoint, convention, RemoteSettings(model))
 

@@ -61,27 +61,26 @@ def validate_vectors(
     try:
         raw = np.asarray(vectors)
     except ValueError:
-        raise error(f"{origin} gave vectors of different sizes", code="invalid_vectors") from None
+        raise error(f"{origin} gave vectors of different sizes", code="different_sizes") from None
     if count == 0 and raw.size == 0:
         return np.empty((0, dimensions or 0), dtype=np.float32)
     if raw.dtype.kind not in "fiu" or raw.ndim != 2:
-        raise error(
-            f"{origin} gave no list of number lists (shape {raw.shape}, type {raw.dtype})", code="invalid_vectors"
-        )
+        message = f"{origin} gave no list of number lists (shape {raw.shape}, type {raw.dtype})"
+        raise error(message, code="not_numbers")
     if raw.shape[0] != count:
-        raise error(f"{origin} gave {raw.shape[0]} vectors for {count} texts", code="invalid_vectors")
+        raise error(f"{origin} gave {raw.shape[0]} vectors for {count} texts", code="wrong_count")
     if raw.shape[1] == 0 or (dimensions is not None and raw.shape[1] != dimensions):
         raise error(
             f"{origin} gave vectors of {raw.shape[1]} numbers instead of {dimensions or 'at least 1'}",
-            code="invalid_vectors",
+            code="wrong_dimensions",
         )
     wide = raw.astype(np.float64)
     if not np.isfinite(wide).all():
         bad = _first_bad(~np.isfinite(wide.sum(axis=1)))
-        raise error(f"{origin} gave a vector with NaN or infinity, for text {bad}", code="invalid_vectors")
+        raise error(f"{origin} gave a vector with NaN or infinity, for text {bad}", code="not_finite")
     largest = np.abs(wide).max(axis=1, keepdims=True)
     if not largest.all():
-        raise error(f"{origin} gave a zero vector, for text {_first_bad(largest[:, 0] == 0)}", code="invalid_vectors")
+        raise error(f"{origin} gave a zero vector, for text {_first_bad(largest[:, 0] == 0)}", code="zero_vector")
     return unit(wide / largest)
 
 

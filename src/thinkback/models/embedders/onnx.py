@@ -104,7 +104,7 @@ class OnnxEmbedder:
 
     def _windows(self, text: str, prefix: str) -> list[list[int]]:
         if not isinstance(text, str):
-            raise InvalidInput(f"a text to embed must be a string, not {type(text).__name__}")
+            raise InvalidInput(f"a text to embed must be a string, not {type(text).__name__}", code="not_text")
         ids: list[int] = self._tokenizer.encode(prefix + well_formed(text)).ids
         if len(ids) <= self._settings.max_tokens:
             return [ids]

@@ -71,7 +71,8 @@ def _table(tensors: dict[str, NDArray[Any]], folder: Path) -> Matrix:
     """One row a token id: `embeddings`, reordered by `mapping` and scaled by `weights` where those exist."""
     rows = tensors.get("embeddings", tensors.get("embedding.weight"))
     if rows is None or rows.ndim != 2:
-        raise ModelDamaged(f"{folder / 'model.safetensors'} has no table of embeddings; it holds {sorted(tensors)}")
+        message = f"{folder / 'model.safetensors'} has no table of embeddings; it holds {sorted(tensors)}"
+        raise ModelDamaged(message, code="no_embeddings")
     table = rows.astype(np.float32)
     if "mapping" in tensors:
         table = table[tensors["mapping"]]

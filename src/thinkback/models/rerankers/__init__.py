@@ -88,7 +88,7 @@ def _open_rerank(rest: str, options: OpenOptions) -> TimedReranker:
 
     model, _, url = rest.partition("@")
     if not model or not url:
-        raise InvalidInput(f"a remote reranker is written rerank:MODEL@URL, not rerank:{model}")
+        raise InvalidInput(f"a remote reranker is written rerank:MODEL@URL, not rerank:{model}", code="no_model")
     return RemoteReranker(Endpoint(url, options.api_key, options.timeout), model, DOCUMENTS)
 
 

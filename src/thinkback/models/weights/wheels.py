@@ -53,8 +53,8 @@ def local_path(url: str) -> Path | None:
     return None if "://" in url else Path(url).expanduser()
 
 
-def find_wheels(client: httpx.Client, wheel: Wheel, indexes: Indexes, notes: list[str]) -> Iterator[Link]:
-    """Every link to that wheel, in the order of the indexes; failures of an index are added to `notes`."""
+def find_wheels(client: httpx.Client, wheel: Wheel, indexes: Indexes, failures: list[RemoteError]) -> Iterator[Link]:
+    """Every link to that wheel, in the order of the indexes; failures of an index are added to `failures`."""
     project = _normalised(wheel.package)
     pages = [f"{url.rstrip('/')}/{project}/" for url in indexes.index_urls]
     seen: set[str] = set()
@@ -62,10 +62,10 @@ def find_wheels(client: httpx.Client, wheel: Wheel, indexes: Indexes, notes: lis
         try:
             links = [link for link in _links(client, page) if _is(link.filename, wheel) and link.url not in seen]
         except RemoteError as error:
-            notes.append(str(error))
+            failures.append(error)
             continue
         if not links:
-            notes.append(f"{redacted(page)} has no wheel of {wheel}")
+            failures.append(RemoteError(f"{redacted(page)} has no wheel of {wheel}", code="no_wheel"))
         seen.update(link.url for link in links)
         yield from sorted(links, key=lambda link: (not link.filename.endswith("-none-any.whl"), link.filename))
 
@@ -91,7 +91,7 @@ def _local_links(path: Path) -> list[Link]:
             return _html_links(page.read_text(encoding="utf-8", errors="replace"), page.absolute().as_uri())
         return [Link(file.name, file.absolute().as_uri()) for file in sorted(path.iterdir())] if path.is_dir() else []
     except OSError as error:
-        raise RemoteError(f"{path} cannot be read: {error}") from None
+        raise RemoteError(f"{path} cannot be read: {error}", code="unreadable") from None
 
 
 def _json_links(response: httpx.Response) -> list[Link]:
@@ -100,7 +100,9 @@ def _json_links(response: httpx.Response) -> list[Link]:
         rows = json.loads(response.text)["files"]
         return [Link(str(row["filename"]), urljoin(base, str(row["url"]))) for row in rows]
     except (ValueError, KeyError, TypeError):
-        raise RemoteError(f"{redacted(base)} returned JSON that is not a package index") from None
+        raise RemoteError(
+            f"{redacted(base)} returned JSON that is not a package index", code="invalid_answer"
+        ) from None
 
 
 class _Anchors(HTMLParser):
@@ -203,7 +205,7 @@ def _unzip(file: IO[bytes], link: Link) -> Iterator[zipfile.ZipFile]:
     try:
         archive = zipfile.ZipFile(file)
     except (zipfile.BadZipFile, OSError) as error:
-        raise RemoteError(f"{redacted(link.url)} is not an intact wheel: {error}") from None
+        raise RemoteError(f"{redacted(link.url)} is not an intact wheel: {error}", code="damaged_wheel") from None
     with archive:
         yield archive
 
@@ -214,7 +216,7 @@ def _archive_bytes(client: httpx.Client, link: Link, received: Received, by_rang
         try:
             local = link.local.open("rb")
         except OSError as error:
-            raise RemoteError(f"{link.local} cannot be read: {error}") from None
+            raise RemoteError(f"{link.local} cannot be read: {error}", code="unreadable") from None
         with local:
             yield local
         return

@@ -80,7 +80,7 @@ def open_first(
             schema.migrate(connection, progress)
             patience.insist(connection, "PRAGMA journal_mode = WAL")
         if connection.execute("SELECT store_id FROM counters").get is None:
-            raise StoreDamaged(f"{path} has lost its counters; restore it from a copy")
+            raise StoreDamaged(f"{path} has lost its counters; restore it from a copy", code="no_counters")
     except BaseException:
         connection.close()
         raise
@@ -126,11 +126,13 @@ def _inspect(path: Path, read_only: bool) -> None:
     if not header.startswith(_MAGIC):
         raise NotAStore(f"{path} is not a Thinkback store (it begins with {header[:16]!r}); it was left alone")
     if len(header) < _HEADER:
-        raise StoreDamaged(f"{path} is cut off after {len(header)} bytes; it was left alone, restore it from a copy")
+        message = f"{path} is cut off after {len(header)} bytes; it was left alone, restore it from a copy"
+        raise StoreDamaged(message, code="cut_off")
     (application,) = struct.unpack_from(">I", header, 68)
     if application != schema.APPLICATION_ID:
         raise NotAStore(
-            f"{path} is an SQLite database of another program (application id {application:#x}); it was left alone"
+            f"{path} is an SQLite database of another program (application id {application:#x}); it was left alone",
+            code="foreign_database",
         )
 
 
@@ -150,7 +152,7 @@ def _create(path: Path) -> None:
     except FileExistsError:
         return  # another process created it
     except OSError as error:
-        raise StoreError(f"cannot create {path}: {error.strerror or error}") from None
+        raise StoreError(f"cannot create {path}: {error.strerror or error}", code="cannot_create") from None
 
 
 def _check_place(path: Path, read_only: bool) -> None:
@@ -184,4 +186,4 @@ def _check_version(connection: apsw.Connection, path: str) -> None:
             f"{path} has schema version {found}, this Thinkback knows {schema.VERSION}; install a newer Thinkback"
         )
     if found == 0 and tables:
-        raise NotAStore(f"{path} holds tables of another program; it was left alone")
+        raise NotAStore(f"{path} holds tables of another program; it was left alone", code="foreign_database")

@@ -33,23 +33,24 @@ def unit_rows(rows: Sequence[Any] | NDArray[Any], dimensions: int) -> Vector:
     for place, row in enumerate(rows):
         shape = np.shape(row)
         if shape != (dimensions,):
-            raise InvalidInput(
-                f"vector {place} has shape {shape}; this store's vectors have {dimensions} numbers", code="bad_vector"
-            )
+            message = f"vector {place} has shape {shape}; this store's vectors have {dimensions} numbers"
+            raise InvalidInput(message, code="wrong_dimensions")
     blocks = [_normalised(np.asarray(rows[at : at + _BLOCK]), at) for at in range(0, len(rows), _BLOCK)]
     return blocks[0] if len(blocks) == 1 else np.concatenate(blocks)
 
 
 def _normalised(rows: NDArray[Any], first: int) -> Vector:
     if rows.dtype.kind not in "fiu":
-        raise InvalidInput(f"vectors must hold real numbers, not {rows.dtype}", code="bad_vector")
+        raise InvalidInput(f"vectors must hold real numbers, not {rows.dtype}", code="not_numbers")
     exact = rows.astype(np.float64)
     largest = np.abs(exact).max(axis=1)
-    for bad, what in ((~np.isfinite(largest), "holds NaN or infinity"), (largest == 0, "is a zero vector")):
+    for bad, what, code in (
+        (~np.isfinite(largest), "holds NaN or infinity", "not_finite"),
+        (largest == 0, "is a zero vector", "zero_vector"),
+    ):
         if bad.any():
-            raise InvalidInput(
-                f"vector {first + int(np.flatnonzero(bad)[0])} {what} and cannot be normalised", code="bad_vector"
-            )
+            place = first + int(np.flatnonzero(bad)[0])
+            raise InvalidInput(f"vector {place} {what} and cannot be normalised", code=code)
     lengths = np.sqrt(np.square(exact / largest[:, None]).sum(axis=1)) * largest
     unit = np.where(np.abs(lengths - 1) <= _UNIT_TOLERANCE, 1.0, lengths)
     return (exact / unit[:, None]).astype(STORED)

@@ -124,11 +124,13 @@ class SearchLaws:
             "north-east",
         ]
 
-    def test_a_vector_of_the_wrong_size_is_refused(self, store: Store) -> None:
+    def test_a_vector_that_cannot_be_compared_is_refused(self, store: Store) -> None:
         assert store.search_vectors(TOY.embed_query("x"), Filter(now=NOW), 5) == []
         put(store, "a cat")
-        for vector in (np.ones(3, dtype=np.float32), np.full(64, np.nan, dtype=np.float32), np.zeros(64, np.float32)):
-            with raises(InvalidInput, "bad_vector"):
+        nan, zero = np.full(64, np.nan, dtype=np.float32), np.zeros(64, np.float32)
+        wrong = {"wrong_dimensions": np.ones(3, dtype=np.float32), "not_finite": nan, "zero_vector": zero}
+        for code, vector in wrong.items():
+            with raises(InvalidInput, code):
                 store.search_vectors(vector, Filter(now=NOW), 5)
 
     def test_recent_goes_by_date(self, store: Store) -> None:

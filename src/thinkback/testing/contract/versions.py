@@ -55,7 +55,7 @@ class VersionLaws:
         for changes in ({"text": " "}, {"kind": "fatc"}, {"valid_to": NOW - 1}, {"position": 3}, {"texts": "x"}):
             with pytest.raises(InvalidInput):
                 store.update(record.id, changes, NOW + 1)
-        with raises(InvalidInput, "bad_vector"):
+        with raises(InvalidInput, "wrong_dimensions"):
             store.update(record.id, {"text": "x"}, NOW + 1, [1.0], SPACE)  # type: ignore[arg-type]
         assert store.history(record.id) == [record]
 
