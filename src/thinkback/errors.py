@@ -2,7 +2,7 @@
 
 ThinkbackError
 ├── InvalidInput (ValueError)      what was given cannot be used
-│   └── InvalidFile                what stands in a file or in the environment cannot be used
+│   └── InvalidFile                a file or an environment variable cannot be used
 ├── NotFound (LookupError)         no memory, thread or judgement of that name
 ├── RecipeError (ValueError)       a recipe or setting names something that does not exist
 ├── DatasetError (ValueError)      a benchmark file is not what it claims to be
@@ -126,7 +126,7 @@ class InvalidInput(ThinkbackError, ValueError):
 
 
 class InvalidFile(InvalidInput):
-    """What stands in a file or in the environment cannot be used, however well the call was written."""
+    """The content of a file or of an environment variable cannot be used; the call itself was valid."""
 
 
 class NotFound(ThinkbackError, LookupError):
@@ -205,17 +205,17 @@ class RemoteError(ThinkbackError):
 
 
 class ThinkbackWarning(UserWarning):
-    """Something optional failed; what was asked for was done without it."""
+    """Something optional failed; the operation was completed without it."""
 
     def __init__(self, notice: Notice) -> None:
         super().__init__(str(notice))
         self.notice = notice
 
 
-def worded(said: ThinkbackError | Notice, words: Mapping[Action, str]) -> str:
+def worded(about: ThinkbackError | Notice, words: Mapping[Action, str]) -> str:
     """An error or a warning with its remedy in the words of one front end."""
-    remedy = said.remedy.worded(words) if said.remedy else ""
-    return f"{sentence(said.message)} {remedy}" if remedy else said.message
+    remedy = about.remedy.worded(words) if about.remedy else ""
+    return f"{sentence(about.message)} {remedy}" if remedy else about.message
 
 
 def unknown_memory(id: object) -> NotFound:

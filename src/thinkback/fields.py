@@ -143,7 +143,7 @@ FIELDS: tuple[Field, ...] = (
     _said("source", "name", "Where it comes from."),
     _said("trust", "fraction", "How far the source is trusted, 0 to 1.", default=1.0),
     _kept("embedded", "flag", "Whether it has a vector.", default=False, draft=False, exported=False),
-    # Whether `expires_at` is its tier's, not the caller's, and starts anew with every recall.
+    # Whether `expires_at` is its tier's, not the caller's, and restarts with every recall.
     _standing("slides", "flag", default=False, shown=False),
 )
 

@@ -177,7 +177,7 @@ def _converted(name: str, value: Any) -> Any:
 
 
 def _check_claim(confidence: Any) -> None:
-    """Refuses more confidence than a caller may claim; the store checks that it is a number."""
+    """Refuse more confidence than a caller may claim; the store checks that it is a number."""
     if isinstance(confidence, int | float) and confidence > MOST_CONFIDENCE_CLAIMED:
         raise InvalidInput(
             f"confidence {confidence} is more than a caller may claim; give at most {MOST_CONFIDENCE_CLAIMED}, "
@@ -368,7 +368,7 @@ def _one_of(valid: Sequence[str]) -> Check:
 
 
 def _some_of(valid: Sequence[str]) -> Check:
-    """Refuses what no memory can ever be, rather than find nothing."""
+    """Refuse values that no memory can have, instead of finding nothing."""
     one_of = _one_of(valid)
     return lambda given, name: tuple(one_of(word, name) for word in words(given, name))
 

@@ -109,7 +109,7 @@ class Memory:
         self.close()
 
     def close(self) -> None:
-        """Writes what is pending and lets go of the file."""
+        """Write pending access counts and close the store."""
         try:
             self._recalls.close()
         except ThinkbackError as error:
@@ -121,11 +121,11 @@ class Memory:
     # -- writing -------------------------------------------------------------------------------------------------------------------
 
     def remember(self, text: str, **fields: Unpack[Fields]) -> Record:
-        """Stores one memory: `remember("Oscar is a grey cat", tags=["pets"], thread="chat-7")`."""
+        """Store one memory: `remember("Oscar is a grey cat", tags=["pets"], thread="chat-7")`."""
         return self.remember_many([{"text": text, **fields}])[0]
 
     def remember_many(self, items: Iterable[str | Mapping[str, Any]]) -> list[Record]:
-        """Stores many memories in one transaction, all or none; each a text, or a mapping with `text` and `remember`'s fields."""
+        """Store many memories in one transaction, all or none; each a text, or a mapping with `text` and `remember`'s fields."""
         drafts = [draft(*text_and_fields(item)) for item in items]
         if not drafts:
             return []
@@ -134,14 +134,14 @@ class Memory:
             self._warn(failure.notice(WITHOUT_VECTORS))
         try:
             records = remember(self.store, filled, space, self.clock())
-        except EmbeddingSpaceMismatch as switched:  # the store was embedded anew while these were embedded
+        except EmbeddingSpaceMismatch as switched:  # the store was re-embedded while these were embedded
             self._warn(switched.notice(WITHOUT_VECTORS))
             records = remember(self.store, drafts, None, self.clock())
         self._flush_if_possible()
         return [Record.of(record) for record in records]
 
     def update(self, id: str, /, **changes: Unpack[Changes]) -> Record:
-        """Changes a memory; the older version stays for `known_at`. Standing (tier, priority, importance, …) changes in place."""
+        """Change a memory; the older version stays for `known_at`. Standing (tier, priority, importance, …) changes in place."""
         given = changes_of(changes)
         standing = {name: value for name, value in given.items() if name in STANDING}
         versioned = {name: value for name, value in given.items() if name in VERSIONED}
@@ -161,7 +161,7 @@ class Memory:
         return self.get(id)
 
     def forget(self, *ids: str, scrub: bool = False) -> Forgotten:
-        """Removes memories for good, with everything derived from them.
+        """Remove memories for good, with everything derived from them.
 
         The result has the ids that existed and warns while the files may still hold something of them; `scrub` clears large
         files at once, which otherwise happens with a later write or on closing.
@@ -173,7 +173,7 @@ class Memory:
         return forget_verified(self.store, ids_given("forget_verified", ids), self.clock())
 
     def contest(self, new_id: str, old_id: str, close: bool = False) -> Edge:
-        """Marks that a newer memory contradicts an older one; both stand, unless `close` ends the older one's validity."""
+        """Mark that a newer memory contradicts an older one; both stand, unless `close` ends the older one's validity."""
         return Edge.of(contest(self.store, new_id, old_id, self.clock(), close))
 
     def link(
@@ -185,7 +185,7 @@ class Memory:
         valid_from: Moment | None = None,
         valid_to: Moment | None = None,
     ) -> Edge:
-        """Links two memories; linking again with the same kind replaces the weight."""
+        """Link two memories; linking again with the same kind replaces the weight."""
         self._present(from_id, to_id)
         edge = StoredEdge(
             from_id=from_id,
@@ -200,7 +200,7 @@ class Memory:
         return Edge.of(edge)
 
     def unlink(self, from_id: str, to_id: str, kind: str | None = None) -> int:
-        """Removes the links from one memory to another; returns how many there were."""
+        """Remove the links from one memory to another; return how many there were."""
         return self.store.unlink(from_id, to_id, kind)
 
     # -- reading -------------------------------------------------------------------------------------------------------------------
@@ -238,7 +238,7 @@ class Memory:
     def gather(
         self, text: str, *, recipe: str | Path | Recipe | None = None, now: Moment | None = None, **where: Unpack[Where]
     ) -> Gathered:
-        """Reads once what a recall would rank, so that `ranking.rank` can try other weights on it."""
+        """Read once what a recall would rank, so that `ranking.rank` can try other weights on it."""
         chosen = self.recipe if recipe is None else resolve(recipe)
         filter = self._filter(self.clock() if now is None else to_us(now), where)
         engine = self._engine(now)
@@ -300,7 +300,7 @@ class Memory:
     # -- judging -------------------------------------------------------------------------------------------------------------------
 
     def judge(self, query: str, id: str, grade: int = 1) -> Judgement:
-        """Records that a memory was (grade ≥ 1) or was not (0) an answer to a query; `thinkback tune` learns from it."""
+        """Record that a memory was (grade ≥ 1) or was not (0) an answer to a query; `thinkback tune` learns from it."""
         if not query.strip():
             raise InvalidInput("a judgement needs the query it is about; the query is empty")
         if isinstance(grade, bool) or not isinstance(grade, int) or not 0 <= grade <= MAX_GRADE:
@@ -315,7 +315,7 @@ class Memory:
         return [Judgement.of(stored) for stored in self.store.judgements()]
 
     def unjudge(self, query: str, id: str) -> bool:
-        """Takes a judgement back; returns whether there was one."""
+        """Take a judgement back; return whether there was one."""
         return self.store.unjudge(query, id)
 
     # -- transfer ------------------------------------------------------------------------------------------------------------------
@@ -325,20 +325,20 @@ class Memory:
         return export(self.store, vectors)
 
     def import_values(self, lines: Iterable[Line], skip_bad: bool = False) -> ImportReport:
-        """Merges what `thinkback.interop` read from a file, in one transaction; a bad line fails it all unless `skip_bad`."""
+        """Merge what `thinkback.interop` read from a file, in one transaction; a bad line fails it all unless `skip_bad`."""
         return import_values(self.store, lines, self.clock(), skip_bad)
 
     # -- upkeep --------------------------------------------------------------------------------------------------------------------
 
     def embed_missing(self, progress: Progress | None = None) -> int:
-        """Embeds memories that were stored without a vector; returns how many."""
+        """Embed memories that were stored without a vector; return how many."""
         done = self._embedding.embed_missing(progress)
         if done:
             renew(self.store, self.clock())
         return done
 
     def reembed(self, progress: Progress | None = None) -> int:
-        """Embeds everything anew with the embedder in use, then switches to it atomically."""
+        """Re-embed everything with the embedder in use, then switch to it atomically."""
         done = self._embedding.reembed(progress)
         renew(self.store, self.clock())
         return done
@@ -351,12 +351,12 @@ class Memory:
         return reflect(self.store, self.clock(), settings, dry_run=dry_run, progress=progress, chat=self.chat)
 
     def tidy(self, dry_run: bool = True) -> Tidied:
-        """Archives what expired, confirms what was said again, lets confidence decay, moves tiers and priorities."""
+        """Archive expired memories, corroborate repeated ones, apply decay, and adjust tiers and priorities."""
         self._flush_if_possible()
         return tidy(self.store, self.clock(), dry_run)
 
     def undo(self, batch: str | None = None) -> Undone:
-        """Takes back a batch of the journal; if none is named, the last one of which anything can be undone."""
+        """Take back a batch of the journal; if none is named, the last one of which anything can be undone."""
         return undo(self.store, batch, self.clock())
 
     def journal(self, batch: str | None = None, limit: int | None = None) -> Sequence[JournalEntry]:
@@ -364,32 +364,32 @@ class Memory:
         return [JournalEntry.of(stored) for stored in self.store.journal(batch, limit)]
 
     def archive(self, *ids: str) -> Sequence[str]:
-        """Hides memories from every search; `everything=True` still finds them."""
+        """Hide memories from every search; `everything=True` still finds them."""
         return archive(self.store, ids_given("archive", ids), self.clock())
 
     def restore(self, *ids: str) -> Sequence[str]:
-        """Brings archived and expired memories back."""
+        """Bring archived and expired memories back."""
         return restore(self.store, ids_given("restore", ids), self.clock())
 
     def audit(self) -> AuditReport:
-        """Looks for duplicates, stale facts, memories never recalled, likely secrets and orphans."""
+        """Look for duplicates, stale facts, memories never recalled, likely secrets and orphans."""
         self._flush_if_possible()
         return audit(self.store, self.clock())
 
     def redact(self, *ids: str) -> Redacted:
-        """Takes likely secrets out of these memories, or of all, in every version and index."""
+        """Take likely secrets out of these memories, or of all, in every version and index."""
         return redact(self.store, ids_given("redact", ids) or None, self.clock(), self._embedding.fill)
 
     def check(self) -> Sequence[Problem]:
-        """Compares every index with the text."""
+        """Compare every index with the text."""
         return self.store.check()
 
     def repair(self) -> Sequence[Problem]:
-        """Rebuilds what can be rebuilt; returns what is left."""
+        """Rebuild what can be rebuilt; return what is left."""
         return self.store.repair()
 
     def flush(self) -> None:
-        """Writes the access counts that recalls have left behind; a recall itself never writes."""
+        """Write the access counts that recalls have left behind; a recall itself never writes."""
         self._recalls.flush()
 
     # -- inside --------------------------------------------------------------------------------------------------------------------
@@ -440,7 +440,7 @@ class Memory:
         return filter_of(now, where)
 
     def _flush_if_possible(self) -> None:
-        """Nothing that was asked for fails because recalls cannot be counted just now; they wait."""
+        """Write pending access counts; on failure they are kept for later, and the caller's operation succeeds."""
         with suppress(ThinkbackError):
             self.flush()
 
@@ -462,7 +462,7 @@ class Memory:
 
 @lru_cache(maxsize=128, typed=True)
 def _changed(recipe: Recipe, limit: int | None, max_tokens: int | None, boost: float | None) -> Recipe:
-    """Building a recipe takes longer than half the steps of a search, and the same few changes are asked for again and again."""
+    """Cached: building a recipe takes longer than half the steps of a search, and the same few changes recur."""
     selection = {name: value for name, value in (("limit", limit), ("max_tokens", max_tokens)) if value is not None}
     signals = {} if boost is None else {Reflection.name: {"boost": boost}}
     return recipe.with_(selection=selection, signals=signals)

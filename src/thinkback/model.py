@@ -67,7 +67,7 @@ class StoredRecord:
     source: str | None = None
     trust: float = 1.0
     embedded: bool = False
-    slides: bool = False  # `expires_at` is its tier's, not the caller's, and starts anew with every recall
+    slides: bool = False  # `expires_at` is its tier's, not the caller's, and restarts with every recall
 
     @property
     def date(self) -> int:
@@ -77,7 +77,7 @@ class StoredRecord:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Draft:
-    """A memory about to be written; what is None is filled in by the store."""
+    """A memory to be written; the store fills in fields that are None."""
 
     text: str
     id: str | None = None
@@ -305,7 +305,7 @@ class Filter:
 
     def _reasons(self, record: StoredRecord) -> Iterator[str]:
         if self.ids is not None and record.id not in self.ids:
-            yield "not among the ids asked for"
+            yield "not among the requested ids"
         yield from self._reasons_of_time(record)
         missing = [tag for tag in self.tags if tag not in record.tags]
         if missing:

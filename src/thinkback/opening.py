@@ -51,7 +51,7 @@ def open(
     strict: bool = False,
     space: str = DEFAULT_SPACE,
 ) -> Memory:
-    """Opens a memory file, made if absent: `thinkback.open("memory.db")`.
+    """Open a memory file and create it if it does not exist: `thinkback.open("memory.db")`.
 
     Or a space on a PostgreSQL server: `thinkback.open("postgresql://host/database", space="alice")`.
 
@@ -92,7 +92,7 @@ class Opener:
         self._watchers: tuple[Callable[[Recall], None], ...] = ()
 
     def watch(self, watcher: Callable[[Recall], None]) -> None:
-        """Calls `watcher` after every search of the memories opened from now on."""
+        """Call `watcher` after every search of the memories opened from now on."""
         self._watchers = (*self._watchers, watcher)
 
     def __call__(
@@ -246,7 +246,7 @@ def move(
     clock: Clock = system_clock,
     progress: Callable[[int, int], None] = lambda done, total: None,
 ) -> Moved:
-    """Copies a file into a space of a server, or back, and compares; an interrupted move continues when run again."""
+    """Copy a file into a space of a server, or back, and compare; an interrupted move continues when run again."""
     ends = [DEFAULT_SPACE if not is_server(place) else space for place in (source, target)]
     origin = open_store(source, ends[0], read_only=True)
     try:
@@ -266,7 +266,7 @@ def move_all(
     clock: Clock = system_clock,
     progress: Callable[[int, int], None] = lambda done, total: None,
 ) -> Iterator[tuple[str, Moved]]:
-    """Copies every space of a folder into a database, or back, one after another."""
+    """Copy every space of a folder into a database, or back, one after another."""
     origins, goals = open_spaces(source, read_only=True), open_spaces(target)
     try:
         for name in origins.names():
@@ -318,7 +318,7 @@ def fetch_options(settings: Settings) -> "FetchOptions":
 
 
 def announcer() -> Callable[[int, int, str], None]:
-    """Logs once per file set that weights are being fetched, so that the first recall does not seem to hang."""
+    """Log once per file set that weights are being fetched, so that the first recall does not seem to hang."""
     announced: set[str] = set()
 
     def announce(done: int, total: int, label: str) -> None:
@@ -330,7 +330,7 @@ def announcer() -> Callable[[int, int, str], None]:
 
 
 def _announce_upgrade(done: int, total: int) -> None:
-    """Logs once, at the end of the first part, that a file of an older version is being upgraded."""
+    """Log once, at the end of the first part, that a file of an older version is being upgraded."""
     if done == min(total, UPGRADE_STEP) and total > UPGRADE_STEP:
         log.warning("indexing the words of %d memories, once", total)
 
@@ -346,7 +346,7 @@ def chat_of(settings: Settings) -> Chat | None:
 
 
 def _one_at_a_time(make: Callable[..., T]) -> Callable[..., T]:
-    """Serialises callers, so that two threads never load the same model twice; a failed load is tried again."""
+    """Serialise callers, so that two threads never load the same model twice; a failed load is tried again."""
     lock = Lock()
 
     def get(*args: str) -> T:

@@ -122,7 +122,7 @@ def bench(
     open_corpus: OpenCorpus,
     settings: BenchSettings | None = None,
 ) -> BenchResult:
-    """Asks every contender every question and scores the answers; later contenders are compared with the first."""
+    """Ask every contender every question and score the answers; later contenders are compared with the first."""
     settings = settings or BenchSettings()
     names = [contender.name for contender in contenders]
     if not names or len(set(names)) != len(names):

@@ -206,7 +206,7 @@ class _Tried:
 
 
 def _look_around(tried: _Tried, knobs: Sequence[Knob], begin: Setting, rng: Random) -> tuple[Setting, Setting]:
-    """Spends a third of the budget on settings that differ from the best so far in about half of the knobs.
+    """Spend a third of the budget on settings that differ from the best so far in about half of the knobs.
 
     Returns the best setting that keeps every choice, and the best of all: numbers converge only around a choice, so the first
     choice must not lose to one that was lucky early.
@@ -225,7 +225,7 @@ def _look_around(tried: _Tried, knobs: Sequence[Knob], begin: Setting, rng: Rand
 
 
 def _climbed(tried: _Tried, first: Sequence[Knob], later: Sequence[Knob], setting: Setting, rng: Random) -> Setting:
-    """Climbs with ever smaller steps; choices, which may be many, are tried with the largest step only."""
+    """Climb with ever smaller steps; choices, which may be many, are tried with the largest step only."""
     setting = _climb(tried, first, setting, STEPS[0], rng)
     for step in STEPS[1:]:
         setting = _climb(tried, later, setting, step, rng)
@@ -233,7 +233,7 @@ def _climbed(tried: _Tried, first: Sequence[Knob], later: Sequence[Knob], settin
 
 
 def _climb(tried: _Tried, knobs: Sequence[Knob], best: Setting, step: float, rng: Random) -> Setting:
-    """Goes over the knobs in random order and takes every step that helps, until none does."""
+    """Go over the knobs in random order and take every step that helps, until none does."""
     improved = True
     while improved and not tried.spent:
         improved = False
@@ -246,7 +246,7 @@ def _climb(tried: _Tried, knobs: Sequence[Knob], best: Setting, step: float, rng
 
 
 def _simplify(tried: _Tried, knobs: Sequence[Knob], best: Setting, worth_it: float) -> Setting:
-    """Resets knobs that do not gain enough, the least useful first."""
+    """Reset knobs that do not gain enough, the least useful first."""
     tried.left = max(tried.left, len(knobs) ** 2)
     changed = [knob for knob in knobs if best[knob.path] != knob.start]
     while changed:

@@ -1,7 +1,7 @@
 """Raw rankings on disk, one JSON line for each question, from which any metric can be computed and a run resumed.
 
 A line holds `run` (the identity of dataset, recipe and embedder), `question`, `text`, `category`, `group` (the corpus),
-`gold` (id to grade), `ids` and `scores` (best first), `ms`, and `why` where an explanation was asked for.
+`gold` (id to grade), `ids` and `scores` (best first), `ms`, and `why` where an explanation was requested.
 """
 
 import json
@@ -107,7 +107,7 @@ def _number(node: Node) -> float:
 
 
 def write_rankings(path: Path, rankings: Iterable[Ranking]) -> None:
-    """Writes a whole file atomically."""
+    """Write a whole file atomically."""
     path.parent.mkdir(parents=True, exist_ok=True)
     fresh = path.with_name(f"{path.name}.{os.getpid()}.new")
     fresh.write_text("".join(to_line(ranking) + "\n" for ranking in rankings), encoding="utf-8")

@@ -275,7 +275,7 @@ class _Kept(Generic[_Value]):
 
 
 def check_replayable(recipe: Recipe) -> None:
-    """Refuses a recipe whose ranking does not follow from its weights."""
+    """Refuse a recipe whose ranking does not follow from its weights."""
     if recipe.reranker is not None:
         raise InvalidInput(
             f"the recipe {recipe.name!r} has a cross-encoder, whose verdicts are not replayed, so its own ranking would "
@@ -306,7 +306,7 @@ def _searches(run: Run) -> bool:
 
 
 def _sum(columns: Sequence[Floats], size: int) -> Floats:
-    """Adds in the order of a ledger, so that rounding is the same."""
+    """Add in the order of a ledger, so that rounding is the same."""
     totals = np.zeros(size)
     for column in columns:
         totals = totals + column

@@ -57,7 +57,7 @@ _POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 
 
 def write_report(path: Path, result: BenchResult, dataset: Dataset | None = None) -> None:
-    """Writes the page; with the dataset, the worst questions show texts and not only ids."""
+    """Write the page; with the dataset, the worst questions show texts and not only ids."""
     texts = shown_texts(result, dataset.corpora if dataset else ())
     fresh = path.with_name(f"{path.name}.{os.getpid()}.new")
     path.parent.mkdir(parents=True, exist_ok=True)

@@ -65,7 +65,7 @@ class Recipes:
 
     @contextmanager
     def open(self, corpus: Corpus) -> Iterator[Mapping[str, Recall]]:
-        """The corpus in a store of its own, and a recall function for each recipe."""
+        """The corpus in a separate store, and a recall function for each recipe."""
         with self.memory_of(corpus) as memory:
             yield self.recalls(memory)
 
@@ -79,7 +79,7 @@ class Recipes:
             yield memory
 
     def _fill(self, memory: Memory, documents: Sequence[Document], now: int) -> None:
-        """Embeds here: a memory would go on without vectors, but a benchmark must stop."""
+        """Embed the passages here, because a memory would continue without vectors and a benchmark must stop."""
         items = [_item(document, now) for document in documents]
         if self.embedder is not None:
             vectors = self.embedder.embed_passages([document.text for document in documents])

@@ -105,7 +105,7 @@ class Tuned:
 
 
 def tune(cases: Sequence[Case], base: Recipe, settings: TuneSettings | None = None) -> Tuned:
-    """Learns weights from the cases; the result says whether to accept them."""
+    """Learn weights from the cases; the result says whether to accept them."""
     settings = settings or TuneSettings()
     replay = Replay(cases)
     if len(replay.questions) < FEWEST:
@@ -205,7 +205,7 @@ def folds_of(corpora: Sequence[str], settings: TuneSettings) -> list[Rows]:
 
 
 def splits_by_corpus(corpora: Sequence[str], settings: TuneSettings) -> bool:
-    """Whether whole corpora are held out: as asked for, or because there are enough of them."""
+    """Whether whole corpora are held out: as requested, or because there are enough of them."""
     return settings.split == "corpus" or (settings.split == "auto" and len(set(corpora)) >= 3)
 
 
@@ -244,7 +244,7 @@ def _without_each(recipe: Recipe) -> list[tuple[str, Recipe]]:
 
 
 def write_recipe(path: Path, tuned: Tuned) -> bool:
-    """Writes the learned recipe as TOML if it was accepted."""
+    """Write the learned recipe as TOML if it was accepted."""
     if not tuned.accepted:
         return False
     path.write_text(f"# {tuned.verdict}\n\n{dumps(tuned.recipe)}", encoding="utf-8")

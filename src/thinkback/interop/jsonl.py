@@ -1,7 +1,7 @@
 """A whole store as JSON Lines, exported and imported without loss.
 
 The first line is a header; then one object a line: memories (each version its own line, older ones with `retired_at`), links and
-judgements, told apart by `type`. A line without a type is a memory, so `{"text": "…"}` alone is a valid file. Unknown fields are
+judgements, distinguished by `type`. A line without a type is a memory, so `{"text": "…"}` alone is a valid file. Unknown fields are
 refused rather than dropped: fields of your own belong under `metadata`.
 """
 
@@ -40,7 +40,7 @@ def import_lines(
     progress: Progress | None = None,
     types: Sequence[str] = TYPES,
 ) -> ImportReport:
-    """Reads lines in one transaction: a bad one is named and nothing is imported, or, with `skip_bad`, only it is left out.
+    """Import lines in one transaction; a bad line fails the whole import or, with `skip_bad`, is left out.
 
     The store keeps what it has, so importing twice adds nothing; a version recorded later than the store's follows it. Nothing is
     embedded here; `embed_missing` does that. Lines may be of the given types only; one without a type is of the first.

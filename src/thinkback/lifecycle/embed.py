@@ -90,7 +90,7 @@ class Embedding:
         return filled, self.space(), None
 
     def _given_space(self, drafts: Sequence[Draft]) -> EmbeddingSpace:
-        """The space of supplied vectors: the store's, else the embedder's, else one of their own."""
+        """The space of supplied vectors: the store's, else the embedder's, else a new one."""
         sizes = sorted({np.size(draft.vector) for draft in drafts if draft.vector is not None})
         space = self._store.embedding_space() or self._usable_space() or EmbeddingSpace(GIVEN, sizes[0])
         for size in sizes:

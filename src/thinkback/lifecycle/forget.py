@@ -1,6 +1,6 @@
 """Forgetting for good: a memory and everything derived from it; on request with a receipt that proves it.
 
-The proof ignores bytes that another memory contains too. A receipt does not repeat anything that the memories said.
+The proof ignores bytes that another memory contains too. A receipt contains no text of the memories.
 """
 
 from collections.abc import Iterator, Mapping, Sequence

@@ -100,7 +100,7 @@ def _version(record: StoredRecord) -> Version:
 
 
 def _embed_past(target: Store, past: dict[Version, Vector], space: EmbeddingSpace | None) -> None:
-    """Give retired versions the vectors they had; the target knows versions by numbers of its own."""
+    """Give retired versions the vectors they had; the target numbers versions itself."""
     if not past or space is None:
         return
     waiting = {seq: _version(record) for seq, record in target.unembedded(_ALL).items()}

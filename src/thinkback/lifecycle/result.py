@@ -19,7 +19,7 @@ class Result:
         return plain
 
     def __repr__(self) -> str:
-        """Collections by their size; what is empty is left out."""
+        """The size of each collection that is not empty."""
         values = {field.name: getattr(self, field.name) for field in fields(self)}  # type: ignore[arg-type]
         shown = (f"{name}={_brief(value)}" for name, value in values.items() if value or value is False)
         return f"{type(self).__name__}({', '.join(shown)})"

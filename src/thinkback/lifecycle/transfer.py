@@ -90,7 +90,7 @@ def export(store: Store, vectors: bool = False) -> Iterator[Snapshot]:
 
 
 def import_values(store: Store, lines: Iterable[Line], now: int, skip_bad: bool = False) -> ImportReport:
-    """Merges values into a store in one transaction; a bad line fails it all or, with `skip_bad`, is left out."""
+    """Merge values into a store in one transaction; a bad line fails it all or, with `skip_bad`, is left out."""
     with store.transaction():
         merging = _Merge(store, now, skip_bad)
         for kind, run in groupby(lines, lambda line: type(line[1])):
@@ -132,7 +132,7 @@ class _Merge:
                 self._refuse(number, value)
 
     def finish(self) -> ImportReport:
-        """Takes over the upkeep settings if the store was empty; returns what was done."""
+        """Take over the upkeep settings if the store was empty; return what was done."""
         for key in CARRIED if self._was_empty else ():
             if key in self._header.settings:
                 self._store.set_setting(key, self._header.settings[key])
@@ -217,7 +217,7 @@ class _Merge:
     def _merge(
         self, versions: Sequence[Draft] | Sequence[StoredRecord], fresh: dict[str, list[StoredRecord]]
     ) -> dict[str, int]:
-        """Compares each version with the store's; those that belong among its past are gathered in `fresh`."""
+        """Compare each version with the store's; those that belong among its past are gathered in `fresh`."""
         counts = {"updated": 0, "known": 0, "differing": 0}
         for version in versions:
             id = str(version.id)
@@ -246,7 +246,7 @@ class _Merge:
     # -- links and judgements ------------------------------------------------------------------------------------------------------
 
     def _link(self, edges: Sequence[StoredEdge]) -> dict[str, int]:
-        """Writes links the store does not have."""
+        """Write links the store does not have."""
         if self._linked is None:
             self._linked = {_ends(edge): edge for edge in self._store.export_edges()}
         new: dict[tuple[str, str, str], StoredEdge] = {}
@@ -261,7 +261,7 @@ class _Merge:
         return {"links": len(new), "known": len(edges) - len(new) - differing, "differing": differing}
 
     def _judge(self, judgements: Sequence[StoredJudgement]) -> dict[str, int]:
-        """Writes judgements made later than the store's."""
+        """Write judgements made later than the store's."""
         if self._judged is None:
             self._judged = {(one.query, one.memory_id): one.judged_at for one in self._store.judgements()}
         judged = self._judged
@@ -287,7 +287,7 @@ class Relation(Enum):
 
 
 def compare(version: Draft | StoredRecord, versions: Sequence[StoredRecord]) -> Relation:
-    """Compares a present (Draft) or a retired version (StoredRecord) with all the store's versions of that memory."""
+    """Compare a present (Draft) or a retired version (StoredRecord) with all the store's versions of that memory."""
     if any(_same(version, other) for other in versions):
         return Relation.KNOWN
     present = next((other for other in versions if other.retired_at is None), None)

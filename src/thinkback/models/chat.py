@@ -173,8 +173,8 @@ class OpenAiChat:
 
     def _quoted(self, answer: "_Answer") -> str:
         """The beginning of an answer without the key, which servers may quote when they reject it."""
-        said = " ".join(answer.raw[:4096].decode("utf-8", "replace").split())
-        return repr((said.replace(self.api_key, "***") if self.api_key else said)[:200])
+        body = " ".join(answer.raw[:4096].decode("utf-8", "replace").split())
+        return repr((body.replace(self.api_key, "***") if self.api_key else body)[:200])
 
 
 @dataclass(frozen=True, slots=True)

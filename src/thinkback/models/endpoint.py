@@ -64,9 +64,9 @@ class Endpoint:
             if response.is_success:
                 return self._parsed(response, url)
             if last or response.status_code not in TRANSIENT:
-                said = " ".join(response.text.split())[:200]
+                body = " ".join(response.text.split())[:200]
                 raise RemoteError(
-                    self._safe(f"{redacted(url)} answered {response.status_code}: {said}"), code="http_status"
+                    self._safe(f"{redacted(url)} answered {response.status_code}: {body}"), code="http_status"
                 )
             self.sleep(self._wait(attempt, response.headers.get("retry-after")))
         raise InvalidInput(f"an endpoint must be tried at least once, not {self.tries} times")
@@ -75,8 +75,8 @@ class Endpoint:
         try:
             return json.loads(response.content)
         except ValueError:
-            said = " ".join(response.text.split())[:80]
-            message = self._safe(f"{redacted(url)} returned something that is not JSON: {said!r}")
+            body = " ".join(response.text.split())[:80]
+            message = self._safe(f"{redacted(url)} returned something that is not JSON: {body!r}")
             raise RemoteError(message, code="invalid_answer") from None
 
     def _wait(self, attempt: int, retry_after: str | None) -> float:

@@ -100,7 +100,7 @@ def _open(path: Path, device: str) -> Any:
 
 
 def _failures() -> tuple[type[Exception], ...]:
-    """What onnxruntime raises: classes of its own, which have no common base, and RuntimeError."""
+    """The exceptions of onnxruntime: its own classes, which have no common base, and RuntimeError."""
     from onnxruntime.capi import onnxruntime_pybind11_state as state
 
     own = [each for each in vars(state).values() if isinstance(each, type) and issubclass(each, Exception)]

@@ -21,7 +21,7 @@ def absence(id: str, trace: Trace, store: Store) -> WhyNot:
     filter = trace.query.filter
     record = store.get([id], filter.known_at).get(id)
     if record is None:
-        then = " at the moment asked for" if filter.known_at is not None else ""
+        then = " at the requested time" if filter.known_at is not None else ""
         return WhyNot(id, f"there is no memory {id!r}{then}")
     if reason := filter.rejects(record):
         return WhyNot(id, f"filtered out: it {reason}")

@@ -31,9 +31,7 @@ class StoreState:
     store_id: str
     changes: int  # text, tags, vectors, edges, standing
     touches: int  # access counts
-    contents: str = (
-        ""  # the same for as long as nothing is said, forgotten or repaired; caches of words and tags go by it
-    )
+    contents: str = ""  # unchanged until versions are added, removed or repaired; caches of words and tags depend on it
 
     def __str__(self) -> str:
         return f"{self.store_id}:{self.changes}:{self.touches}"
@@ -59,7 +57,7 @@ class Problem:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Snapshot:
-    """Everything in a store at one moment; `records` are read as they are asked for."""
+    """Everything in a store at one moment; `records` are read lazily."""
 
     space: EmbeddingSpace | None
     records: Iterator[tuple[StoredRecord, Vector | None]]
@@ -119,7 +117,7 @@ class Store(Protocol):
 
     # -- memories
     def add(self, drafts: Sequence[Draft], now: int, space: EmbeddingSpace | None = None) -> Records:
-        """Writes memories with full text, vectors and tags together; `space` names the model of the drafts' vectors."""
+        """Write memories with full text, vectors and tags together; `space` names the model of the drafts' vectors."""
         ...
 
     def update(
@@ -130,11 +128,11 @@ class Store(Protocol):
         vector: Vector | None = None,
         space: EmbeddingSpace | None = None,
     ) -> StoredRecord:
-        """Replaces a memory by a new version (versioned fields); a changed text without a vector is marked unembedded."""
+        """Replace a memory by a new version (versioned fields); a changed text without a vector is marked unembedded."""
         ...
 
     def amend(self, changes: Mapping[str, Mapping[str, Any]], now: int) -> None:
-        """Changes standing in place (standing fields), many memories at once."""
+        """Change standing in place (standing fields), many memories at once."""
         ...
 
     def touch(self, accesses: Mapping[str, int], now: int) -> None:
@@ -142,21 +140,21 @@ class Store(Protocol):
         ...
 
     def forget(self, ids: Sequence[str]) -> Ids:
-        """Removes memories with all versions, vectors, full-text rows, edges, judgements and journal entries.
+        """Remove memories with all versions, vectors, full-text rows, edges, judgements and journal entries.
 
         Entries of others and settings that name them lose the mention. Returns the ids that existed.
         """
         ...
 
     def scrub(self) -> bool:
-        """Removes forgotten text from the store's files; False if others are using the store now.
+        """Remove forgotten text from the store's files; False if others are using the store now.
 
         `forget` does so itself if it is quick; otherwise it is pending until the next scrub, repair or close.
         """
         ...
 
     def traces(self, needles: Collection[bytes]) -> Sequence[FileScan]:
-        """Searches the live files for needles of 8 bytes or more, leaving out what an empty store holds too.
+        """Search the live files for needles of 8 bytes or more, leaving out what an empty store holds too.
 
         Empty for a store without files that it can read: one in memory or on a server.
         """
@@ -193,7 +191,7 @@ class Store(Protocol):
 
     # -- links and tags
     def link(self, edges: Sequence[StoredEdge], now: int) -> None:
-        """Writes edges; the same ends and kind again replaces weight and validity."""
+        """Write edges; the same ends and kind again replaces weight and validity."""
         ...
 
     def unlink(self, from_id: str, to_id: str, kind: str | None = None) -> int: ...
@@ -238,7 +236,7 @@ class Store(Protocol):
     def search_keywords(self, query: KeywordQuery, filter: Filter, limit: int) -> Scores:
         """BM25 over text, essence and tags; raises InvalidInput when the expression and its fallback are both refused.
 
-        Reflections are found too, scored among themselves: what is derived does not weigh on the statistics of what was said.
+        Reflections are found too, scored among themselves: derived texts do not change the statistics of memories.
         """
         ...
 
@@ -269,7 +267,7 @@ class Store(Protocol):
         ...
 
     def begin_reembedding(self, space: EmbeddingSpace) -> int:
-        """Opens (or resumes) a new generation beside the live one; returns how many versions still lack its vector."""
+        """Open or resume a new generation beside the live one; return how many versions still lack its vector."""
         ...
 
     def next_to_reembed(self, limit: int) -> dict[int, StoredRecord]:
@@ -277,11 +275,11 @@ class Store(Protocol):
         ...
 
     def put_reembedded(self, vectors: Mapping[int, Vector], space: EmbeddingSpace) -> None:
-        """Writes vectors of the new generation; EmbeddingSpaceMismatch if another re-embedding replaced it."""
+        """Write vectors of the new generation; EmbeddingSpaceMismatch if another re-embedding replaced it."""
         ...
 
     def finish_reembedding(self, space: EmbeddingSpace) -> None:
-        """Makes the new generation live and drops the old one, in one transaction; refuses while memories lack a vector.
+        """Make the new generation live and drop the old one, in one transaction; refused while memories lack a vector.
 
         EmbeddingSpaceMismatch if another re-embedding replaced it.
         """
@@ -295,7 +293,7 @@ class Store(Protocol):
 
     def judgements(self) -> Judgements: ...
     def log(self, entries: Sequence[StoredEntry]) -> None:
-        """Appends journal entries, whose `id` is assigned here; an entry with an id replaces the one stored under it."""
+        """Append journal entries, whose `id` is assigned here; an entry with an id replaces the one stored under it."""
         ...
 
     def journal(self, batch: str | None = None, limit: int | None = None) -> Journal:
@@ -308,15 +306,15 @@ class Store(Protocol):
 
     # -- health
     def check(self) -> Problems:
-        """Compares every index with the text."""
+        """Compare every index with the text."""
         ...
 
     def repair(self) -> Problems:
-        """Rebuilds what `check` found repairable; returns what is left."""
+        """Rebuild what `check` found repairable; return what is left."""
         ...
 
     def stats(self) -> Mapping[str, Any]:
-        """Counts and sizes, ready for JSON; what only this kind of store has stands under `engine`, with its `name`."""
+        """Counts and sizes, ready for JSON; entries specific to this kind of store are under `engine`, with its `name`."""
         ...
 
 
@@ -330,11 +328,11 @@ class Spaces(Protocol):
     def names(self) -> Ids: ...
     def exists(self, name: str) -> bool: ...
     def create(self, name: str) -> None:
-        """Makes a space; nothing happens if there is one."""
+        """Create a space if it does not exist."""
         ...
 
     def drop(self, name: str) -> None:
-        """Removes a space with everything in it; NotFound if there is none."""
+        """Remove a space with everything in it; NotFound if there is none."""
         ...
 
     def close(self) -> None: ...
@@ -345,7 +343,7 @@ DEFAULT_SPACE = "default"
 
 
 def check_space(name: str) -> str:
-    """Checks the name of a space, which may also be a file name: lower-case letters, digits, - and _."""
+    """Check the name of a space, which may also be a file name: lower-case letters, digits, - and _."""
     if not SPACE_NAME.fullmatch(name):
         raise InvalidInput(
             f"not the name of a space: {name[:80]!r}; use 1 to 63 of a-z, 0-9, - and _, beginning with a letter or a digit",

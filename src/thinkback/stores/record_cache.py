@@ -27,7 +27,7 @@ class RecordCache:
         self._entries: _Entries = {}
 
     def get(self, ids: Sequence[str], state: StoreState, read: Read, accesses: Accesses) -> dict[str, StoredRecord]:
-        """Records by id, in the given order, of the moment at which `read` and `accesses` look."""
+        """Records by id, in the given order, as of the moment that `read` and `accesses` see."""
         entries = self._entries_at(state)
         cached = {id: entry for id in ids if (entry := entries.get(id)) is not None}
         found = {id: record for id, (record, touches) in cached.items() if touches == state.touches}
@@ -39,7 +39,7 @@ class RecordCache:
         return {id: found[id] for id in ids if id in found}
 
     def _entries_at(self, state: StoreState) -> _Entries:
-        """The entries for a change count; a reader behind the newest count seen gets a dictionary of its own."""
+        """The entries for a change count; a reader behind the newest count seen gets a separate dictionary."""
         at = (state.store_id, state.changes)
         with self._lock:
             if at == self._at and len(self._entries) <= _MOST:

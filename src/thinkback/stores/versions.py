@@ -48,7 +48,7 @@ def first_version(draft: Draft, id: str, position: int | None, now: int) -> Stor
 
 
 def refuse_twins(ids: Sequence[str]) -> None:
-    """Refuses an id that two drafts of one batch ask for."""
+    """Refuse a batch in which two drafts have the same id."""
     if len(set(ids)) < len(ids):
         twice = next(id for id in ids if ids.count(id) > 1)
         raise InvalidInput(f"the id {twice!r} is given to two memories; ids are unique", code="id_taken")

@@ -54,7 +54,7 @@ class Measuring:
     """How a benchmark is run and what it leaves behind."""
 
     limit_questions: Annotated[
-        int | None, typer.Option(min=1, help="Ask only so many questions, spread over all corpora.")
+        int | None, typer.Option(min=1, help="Maximum number of questions, spread over all corpora.")
     ] = None
     depth: Annotated[int, typer.Option(min=1, help="How many results of each question count.")] = 50
     save: Annotated[

@@ -20,7 +20,7 @@ Function = Callable[..., None]
 def command(
     app: typer.Typer, name: str | None = None, *, example: str, panel: str | None = None
 ) -> Callable[[Function], Function]:
-    """Registers a command; its example is shown at the end of its `--help`."""
+    """Register a command; its example is shown at the end of its `--help`."""
 
     def register(function: Function) -> Function:
         app.command(name, epilog=epilog(example), rich_help_panel=panel)(with_options(function))

@@ -37,7 +37,7 @@ def show_receipt(receipt: Receipt, common: Common) -> None:
     for id in receipt.named_by:
         warn(
             f"the reflection {id}, written by hand, still names what was forgotten; remove it with `thinkback forget {id}`, "
-            f"or write it anew with `thinkback update {id} --text TEXT`"
+            f"or replace the text with `thinkback update {id} --text TEXT`"
         )
     if not receipt.log_cleared:
         warn("another process uses the store, so its log could not be cleared; run `thinkback doctor` when it is done")

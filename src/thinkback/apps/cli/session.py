@@ -74,7 +74,7 @@ def _unwritable(path: Path) -> StoreReadOnly:
 def _open(settings: Settings, *, read_only: bool = False) -> "Memory":
     from thinkback.opening import Opener
 
-    with file_errors():  # apart from the store, which has errors of its own, nothing here was typed
+    with file_errors():  # the store reports its own errors; nothing else here was typed by the user
         return Opener(settings, progress=FetchProgress(), upgrading=UpgradeProgress())(read_only=read_only)
 
 

@@ -32,7 +32,7 @@ class Source:
     longmemeval: Annotated[Path | None, typer.Option(metavar="FILE", help="Learn from a LongMemEval file.")] = None
     beir: Annotated[Path | None, typer.Option(metavar="DIR", help="Learn from a BEIR folder.")] = None
     level: Annotated[Level | None, typer.Option(help="What a memory of LoCoMo or LongMemEval is.")] = None
-    limit_questions: Annotated[int | None, typer.Option(min=1, help="Learn from only so many questions.")] = None
+    limit_questions: Annotated[int | None, typer.Option(min=1, help="Learn from at most this many questions.")] = None
 
     def dataset(self) -> "Dataset | None":
         """The benchmark that was named, if one was."""
@@ -119,15 +119,15 @@ def _gathered(source: Source, names: Words, models: Models, common: Common) -> "
     dataset = source.dataset()
     with progress("gathering") as heard:
 
-        def told(done: int, total: int, what: str) -> None:
+        def report(done: int, total: int, what: str) -> None:
             heard(done, total)
 
         if dataset is not None:
             with recipes_of(names, models, common) as recipes:
-                return recipes.cases(dataset, recipes.recipes[0], told), recipes.recipes[0]
+                return recipes.cases(dataset, recipes.recipes[0], report), recipes.recipes[0]
         with own_questions(None, names, models, common) as (questions, store):
             part = questions.first(source.limit_questions)
-            return store.cases(part, store.recipes[0], told), store.recipes[0]
+            return store.cases(part, store.recipes[0], report), store.recipes[0]
 
 
 @command(

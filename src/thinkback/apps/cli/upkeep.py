@@ -208,7 +208,7 @@ def embed(
 ) -> None:
     """Embed memories that were stored while no embedder was available."""
     if not missing:
-        raise InvalidInput("say what to embed: thinkback embed --missing, or everything anew: thinkback reembed")
+        raise InvalidInput("say what to embed: thinkback embed --missing, or to replace all vectors: thinkback reembed")
     with existing_memory(common, embedder) as memory, progress("embedding") as step:
         count = memory.embed_missing(step)
     _show_embedded(count, common)
@@ -216,7 +216,7 @@ def embed(
 
 @command(app, panel=PANEL, example="thinkback reembed --embedder bge-small-en-v1.5")
 def reembed(embedder: Embedder, common: Common) -> None:
-    """Embed everything anew beside the old vectors, then switch; an interrupted run continues where it stopped."""
+    """Re-embed everything beside the old vectors, then switch; an interrupted run continues where it stopped."""
     with existing_memory(common, embedder) as memory, progress("embedding") as step:
         count = memory.reembed(step)
     _show_embedded(count, common)

@@ -40,7 +40,7 @@ class Limits:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Served:
-    """What is served and to whom: a folder or a database of spaces, the file of the default space, tokens, host names."""
+    """What the server offers: a folder or a database of spaces, the file of the default space, tokens, host names."""
 
     folder: Path
     opener: Opener

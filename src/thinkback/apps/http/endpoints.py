@@ -42,7 +42,7 @@ class Site:
 
     spaces: Spaces
     workers: Workers
-    health: Workers  # a thread of its own, so that a busy server still answers that it is ready
+    health: Workers  # a separate thread, so that a busy server still answers health checks
     sessions: Sessions
     metrics: Metrics
     mcp: ASGIApp

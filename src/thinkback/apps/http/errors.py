@@ -84,9 +84,9 @@ WORDS: Mapping[Action, str] = {
 }
 
 
-def in_words(said: ThinkbackError | Notice) -> str:
+def in_words(about: ThinkbackError | Notice) -> str:
     """An error or a warning of the engine in the words of this server."""
-    return printable(worded(said, WORDS))
+    return printable(worded(about, WORDS))
 
 
 def http_error(error: ThinkbackError) -> HttpError:

@@ -1,4 +1,4 @@
-"""The table of routes: what is served, and to whom. The OpenAPI document is generated from it."""
+"""The table of routes and the scope each requires. The OpenAPI document is generated from it."""
 
 import inspect
 from typing import Any, get_type_hints

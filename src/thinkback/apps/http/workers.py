@@ -116,7 +116,7 @@ class Workers:
             job.future.set_result(result)
 
     def _finish(self, job: _Job) -> None:
-        """Free the place; called before the result is set, so that whoever gets it finds the place free."""
+        """Free the place; called before the result is set, so that the place is free once the caller has it."""
         with self._lock:
             self._running -= 1
             _subtract(self._running_by, job.clients)

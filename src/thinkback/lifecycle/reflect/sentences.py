@@ -35,7 +35,7 @@ _ABBREVIATION = re.compile(r"(?:\b[^\W\d_]|\b(?:Dr|Mr|Mrs|Ms|Prof|St|No|vs|etc|a
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """When one run stops asking the language model: after so many themes, failures in a row, or seconds."""
+    """When one run stops asking the language model: limits on themes, consecutive failures and seconds."""
 
     themes: int = 100
     failures: int = 2

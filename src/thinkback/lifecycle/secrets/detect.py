@@ -158,7 +158,7 @@ def _is_bearer(value: str) -> bool:
 
 
 def _holds_key(block: str) -> bool:
-    """Contains a line of key data, not only a heading."""
+    """Whether there is a line of key data and not only a heading."""
     return any(map(has_digit, _KEY_LINE.findall(block)))
 
 

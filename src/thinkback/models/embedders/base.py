@@ -35,8 +35,8 @@ class Embedder(Protocol):
 
 def fingerprint_of(name: str, **settings: object) -> str:
     """`name@digest`, the digest over all settings that change a vector."""
-    told = json.dumps(settings, sort_keys=True, default=str)
-    return f"{name}@{hashlib.sha256(told.encode()).hexdigest()[:16]}"
+    encoded = json.dumps(settings, sort_keys=True, default=str)
+    return f"{name}@{hashlib.sha256(encoded.encode()).hexdigest()[:16]}"
 
 
 def unit(vectors: NDArray[Any]) -> Matrix:

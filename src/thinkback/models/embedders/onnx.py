@@ -57,7 +57,7 @@ class OnnxEmbedder:
         self._frames = {prefix: self._frame(prefix) for prefix in (settings.query_prefix, settings.passage_prefix)}
         # PASSAGE_WINDOWS and QUERY_WINDOWS are left out: a text with fewer windows has the same vector whatever they are, and
         # one with more a vector of the same space, comparable with all others. Named here, they would make every store be
-        # embedded anew for the sake of texts longer than 25 pages.
+        # re-embedded only because of texts longer than 25 pages.
         self._fingerprint = fingerprint_of(
             settings.name,
             weights=settings.weights,

@@ -179,12 +179,12 @@ class _RangeFile(io.RawIOBase):
             return self._client.get(self._url, headers={"Range": f"bytes={first}-{last}"}).raise_for_status()
 
         response = retrying(self._url, get)
-        told = _CONTENT_RANGE.fullmatch(response.headers.get("content-range", ""))
+        span = _CONTENT_RANGE.fullmatch(response.headers.get("content-range", ""))
         whole = (str(first), str(last), str(self._size))
         if (
             response.status_code != 206
-            or not told
-            or told.groups() != whole
+            or not span
+            or span.groups() != whole
             or len(response.content) != last - first + 1
         ):
             raise BrokenRangesError(f"{redacted(self._url)} does not serve the byte ranges it announced")
@@ -235,8 +235,8 @@ def _size_by_range(client: httpx.Client, url: str) -> int | None:
     def ask() -> int | None:
         with client.stream("GET", url, headers={"Range": "bytes=0-0"}) as response:
             response.raise_for_status()
-            told = _CONTENT_RANGE.fullmatch(response.headers.get("content-range", ""))
-            return int(told[3]) if response.status_code == 206 and told else None
+            span = _CONTENT_RANGE.fullmatch(response.headers.get("content-range", ""))
+            return int(span[3]) if response.status_code == 206 and span else None
 
     return retrying(url, ask)
 

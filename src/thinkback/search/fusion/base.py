@@ -72,7 +72,7 @@ def lay_out(runs: Sequence[Run]) -> Board:
 
 
 def weigh(board: Board, values: Floats, weights: Mapping[str, float], formula: str) -> Fused:
-    """Posts weight × value for every leg; `values` is legs × candidates, 0 where absent."""
+    """Post weight × value for every leg; `values` is legs × candidates, 0 where absent."""
     columns = [
         Column("leg", leg, weights.get(leg, 1.0) * row, row, formula.format(weight=weights.get(leg, 1.0)))
         for leg, row in zip(board.legs, values, strict=True)

@@ -15,7 +15,7 @@ Stage = Literal["text", "vector", "time", "runs"]
 
 
 class Leg(Protocol):
-    """Subclass it as a frozen dataclass with `weight`, `limit` and parameters of its own.
+    """Subclass it as a frozen dataclass with `weight`, `limit` and its parameters.
 
     `stage` says what the leg waits for: "text" nothing, "vector" the query's vector, "time" the complete query, "runs" the runs
     of the other legs. A leg that `fills` can score any memory, so it can be run again over the candidates of other legs.
@@ -49,7 +49,7 @@ def without_reflections(filter: Filter) -> Filter:
 def deep_enough(leg: Leg, limit: int, filter: Filter) -> Leg:
     """The leg with at least this limit, so that it alone can fill the results.
 
-    Legs that add to the results of others keep their limit, and so does a leg for one kind unless only that kind is asked for.
+    Legs that add to the results of others keep their limit, and so does a leg for one kind unless only that kind is requested.
     """
     adds = leg.stage == "runs" or (leg.only_kind is not None and set(filter.kinds) != {leg.only_kind})
     return leg if adds or leg.limit >= limit else replace(leg, limit=limit)  # type: ignore[type-var]

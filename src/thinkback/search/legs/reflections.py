@@ -13,7 +13,7 @@ from thinkback.stores.base import Store
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reflections(Leg):
-    """A run of their own for themes, so that single memories cannot crowd them out.
+    """A separate run for themes, so that single memories cannot crowd them out.
 
     With `unembedded`, themes without a vector take part with 0, and so do all without a vector of the query.
     """

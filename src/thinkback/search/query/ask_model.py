@@ -23,7 +23,7 @@ MAX_ANSWER = 4000  # characters of the answer that are parsed
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """Requests in progress; what the rules found is not asked for."""
+    """Requests in progress, without the parts that the rules already found."""
 
     tags: Future[tuple[InferredTag, ...]] | None
     time: Future[Anchor | None] | None

@@ -298,7 +298,7 @@ def _check_types(part: Any, where: str) -> None:
 
 
 def _coerced(value: Any, kind: Any, where: str) -> Any:
-    """Checks a value against the annotated type of its field, turning whole numbers and lists into floats and tuples."""
+    """Check a value against the annotated type of its field, turning whole numbers and lists into floats and tuples."""
     if kind is float:
         return finite(value, where)
     if kind in (int, bool, str) and (not isinstance(value, kind) or (kind is int and isinstance(value, bool))):

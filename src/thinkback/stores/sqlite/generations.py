@@ -158,13 +158,13 @@ def lacking(connection: apsw.Connection, limit: int) -> dict[int, StoredRecord]:
 
 
 def put_built(connection: apsw.Connection, vectors: Mapping[int, Vector], space: EmbeddingSpace) -> None:
-    """Writes vectors of the generation being built; they are not searched yet."""
+    """Write vectors of the generation being built; they are not searched yet."""
     building = _building_for(connection, space)
     put(connection, building.number, _still_there(connection, vectors, building.space.dimensions).items())
 
 
 def finish(connection: apsw.Connection, space: EmbeddingSpace, change: int) -> None:
-    """Makes the new generation the live one and drops the old."""
+    """Make the new generation the live one and drop the old."""
     building = _building_for(connection, space)
     missing = connection.execute(f"SELECT count(*) {_LACKING}", (building.number,)).get
     if missing:

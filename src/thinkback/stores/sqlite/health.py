@@ -94,7 +94,7 @@ def _full_text(connection: apsw.Connection) -> Iterator[Problem]:
 
 
 def _exact_words(connection: apsw.Connection) -> Iterator[Problem]:
-    """Compares the exact index, which keeps no text, with a new one made from what the stemmed ones hold."""
+    """Compare the exact index, which keeps no text, with a new one made from what the stemmed ones hold."""
     there = set(_column(connection, "SELECT name FROM sqlite_schema WHERE type = 'table'"))
     if fulltext.EXACT not in there:
         yield Problem("full text", f"the full-text index {fulltext.EXACT} is gone")

@@ -1,6 +1,6 @@
 """Keyword search in what the store knew at an earlier moment.
 
-The versions known then get an index of their own in memory, so that only they count in the statistics of BM25 and a score is the
+The versions known then get a separate index in memory, so that only they count in the statistics of BM25 and a score is the
 one the store would have given at that moment. Indexes of the last few moments are kept until the store changes.
 """
 

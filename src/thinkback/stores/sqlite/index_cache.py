@@ -35,7 +35,7 @@ class IndexCache:
     def view(self, connection: apsw.Connection, pinned: bool = False) -> View:
         """The view at the change count of the connection's transaction.
 
-        A transaction that the cache is ahead of restarts; a pinned one cannot, and StoreConflict tells its owner to start anew.
+        A transaction that the cache is ahead of restarts; a pinned one cannot, and raises StoreConflict.
         """
         view = self._view
         if view.catalogue.changes == _counters(connection)[0]:
@@ -69,7 +69,7 @@ class IndexCache:
             return self._view
 
     def _synchronise(self, connection: apsw.Connection, pinned: bool) -> None:
-        """Brings cache and transaction to the same change count; the caller holds the lock, so the cache stays there."""
+        """Bring cache and transaction to the same change count; the caller holds the lock, so the cache stays there."""
         if self._view.catalogue.changes > _counters(connection)[0]:
             if pinned:
                 raise StoreConflict("the store was written while this view of it was read")

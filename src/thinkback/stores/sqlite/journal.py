@@ -36,7 +36,7 @@ def judgements(connection: apsw.Connection) -> list[StoredJudgement]:
 
 
 def log(connection: apsw.Connection, entries: Sequence[StoredEntry]) -> None:
-    """Appends entries, whose ids are assigned here; one that has an id takes its old place again."""
+    """Append entries, whose ids are assigned here; one that has an id takes its old place again."""
     sql = (
         "INSERT OR REPLACE INTO journal (id, action, memory_id, before, after, at, batch, undone_at) "
         "VALUES (?, ?, ?, ?, ?, ?, ?, ?)"

@@ -20,7 +20,7 @@ _COLUMNS = ", ".join(f"e.{name}" for name in _FIELDS.split(", "))
 
 
 def link(connection: apsw.Connection, edges: Sequence[StoredEdge], now: int) -> None:
-    """Writes edges; the same ends and kind again replaces weight and validity."""
+    """Write edges; the same ends and kind again replaces weight and validity."""
     for edge in edges:
         check(edge)
     require(connection, list({id: None for edge in edges for id in (edge.from_id, edge.to_id)}))
@@ -33,7 +33,7 @@ def link(connection: apsw.Connection, edges: Sequence[StoredEdge], now: int) -> 
 
 
 def check(edge: StoredEdge) -> None:
-    """Refuses an edge that cannot be."""
+    """Refuse an invalid edge."""
     check_name(edge.kind, "an edge's kind")
     if edge.kind == SEQUENCE:
         raise InvalidInput(f"edges of kind {SEQUENCE!r} follow from thread and position; set those instead")
@@ -49,7 +49,7 @@ def row_of(edge: StoredEdge, now: int) -> tuple[str, str, str, float, int | None
 
 
 def unlink(connection: apsw.Connection, from_id: str, to_id: str, kind: str | None) -> int:
-    """Removes the edges from one memory to another, of one kind or of all."""
+    """Remove the edges from one memory to another, of one kind or of all."""
     sql = "DELETE FROM edges WHERE from_id = ? AND to_id = ? AND (?3 IS NULL OR kind = ?3) RETURNING 1"
     gone = len(connection.execute(sql, (from_id, to_id, kind)).fetchall())
     if gone:

@@ -15,7 +15,7 @@ _AT = "m.recorded_at <= ? AND (m.retired_at IS NULL OR m.retired_at > ?)"
 
 
 def get(connection: apsw.Connection, ids: Sequence[str], known_at: int | None) -> dict[str, StoredRecord]:
-    """Records by id, in the order asked for."""
+    """Records by id, in the given order."""
     version = "m.retired_at IS NULL" if known_at is None else _AT
     moments = () if known_at is None else (known_at, known_at)
     sql = f"WHERE m.id IN (SELECT value FROM json_each(?)) AND {version}"

@@ -171,7 +171,7 @@ def _what_confidence_rests_on(connection: apsw.Connection) -> None:
 
 
 def exact_words(connection: apsw.Connection) -> Iterator[tuple[int, int]]:
-    """Indexes the words of present memories as they are spelt."""
+    """Index the words of present memories as they are spelt."""
     create_full_text(connection, EXACT)
     total = int(connection.execute("SELECT count(*) FROM memories WHERE retired_at IS NULL").get)
     sql = "SELECT seq, text, essence, tags FROM memories WHERE retired_at IS NULL AND json_valid(tags)"

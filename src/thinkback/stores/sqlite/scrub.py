@@ -41,7 +41,7 @@ class PendingScrub:
 
 
 def request(connection: apsw.Connection, change: int) -> None:
-    """Records that a scrub is pending, inside the transaction that forgets."""
+    """Record that a scrub is pending, inside the transaction that forgets."""
     journal.set_setting(connection, _KEY, str(PendingScrub(_FILE, str(change))))
 
 
@@ -63,19 +63,19 @@ class Scrubber:
         self._retry_at = 0.0
 
     def run(self) -> bool:
-        """Scrubs and empties the log; False if a transaction or another process prevents it."""
+        """Scrub and empty the log; False if a transaction or another process prevents it."""
         if self._connections.in_transaction:
             return False
         with self._lock:
             return self._run(self._pending())
 
     def after_write(self) -> None:
-        """Scrubs unless the file is large or an attempt failed a moment ago."""
+        """Scrub unless the file is large or an attempt failed a moment ago."""
         if not self._connections.in_memory and time.monotonic() >= self._retry_at:
             self._run_if(lambda pending: pending.step == _LOG or self._connections.size() <= IMMEDIATE_UP_TO)
 
     def before_close(self) -> None:
-        """Runs any pending scrub, if nothing prevents it."""
+        """Run any pending scrub, if nothing prevents it."""
         if self._connections.usable and not self._connections.in_memory and not self._connections.read_only:
             self._run_if(lambda pending: True)
 
@@ -111,7 +111,7 @@ class Scrubber:
         return True
 
     def _advance(self, old: PendingScrub, new: PendingScrub | None) -> PendingScrub:
-        """Records that a step is done, unless something was forgotten meanwhile."""
+        """Record that a step is done, unless something was forgotten meanwhile."""
         with self._connections.write() as connection:
             if PendingScrub.read(connection) == old:
                 journal.set_setting(connection, _KEY, None if new is None else str(new))

@@ -118,7 +118,7 @@ class SqliteStore:
             return counters.state(connection)
 
     def close(self) -> None:
-        """Closes the file after any pending scrub."""
+        """Close the file after any pending scrub."""
         self._history.close()
         try:
             self._scrubber.before_close()
@@ -144,7 +144,7 @@ class SqliteStore:
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
-        """Runs the writes inside in one transaction; other threads see them after the commit."""
+        """Run the writes inside in one transaction; other threads see them after the commit."""
         with self._connections.write():
             yield
 
@@ -189,7 +189,7 @@ class SqliteStore:
         return gone
 
     def scrub(self) -> bool:
-        """Rewrites the file if a scrub is pending, and empties the log."""
+        """Rewrite the file if a scrub is pending, and empty the log."""
         return self._scrubber.run()
 
     def traces(self, needles: Collection[bytes]) -> Sequence[FileScan]:
@@ -428,7 +428,7 @@ class SqliteStore:
             return health.check(connection)
 
     def repair(self) -> Problems:
-        """Rebuilds in one transaction; a damaged file is left as it is."""
+        """Rebuild in one transaction; a damaged file is left as it is."""
         problems = self.check()
         if any(problem.repairable for problem in problems) and not any(p.area == "file" for p in problems):
             if any(problem.area != PENDING_SCRUB for problem in problems):

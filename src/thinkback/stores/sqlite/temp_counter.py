@@ -11,6 +11,6 @@ class TempCounter:
         self._file.execute("CREATE TABLE seen (key TEXT PRIMARY KEY, times INTEGER) WITHOUT ROWID; BEGIN")
 
     def add(self, key: str) -> int:
-        """Counts a key once more; returns its count."""
+        """Count a key once more; return its count."""
         sql = "INSERT INTO seen VALUES (?, 1) ON CONFLICT DO UPDATE SET times = times + 1 RETURNING times"
         return int(self._file.execute(sql, (key,)).get)

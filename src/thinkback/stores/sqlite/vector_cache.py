@@ -50,7 +50,7 @@ class VectorCache:
         return found
 
     def put(self, space: str, texts: Sequence[str], vectors: Vectors) -> None:
-        """Stores vectors."""
+        """Store vectors."""
         rows = [(space, _key(text), _sealed(row)) for text, row in zip(texts, vectors, strict=True)]
 
         def write(connection: apsw.Connection) -> None:
@@ -67,7 +67,7 @@ class VectorCache:
         return found
 
     def _attempt(self, work: Callable[[apsw.Connection], None]) -> None:
-        """Does the work; a damaged file is replaced and the work done once more, any other failure is ignored."""
+        """Do the work; a damaged file is replaced and the work done once more, any other failure is ignored."""
         with self._lock:
             try:
                 work(self._connection())

@@ -71,7 +71,7 @@ def _cosines(rows: Vector, target: Floats) -> Floats:
 
 
 def load(connection: apsw.Connection, generation: Generation, catalogue: Catalogue) -> Matrix:
-    """Reads every live vector of the catalogue's rows."""
+    """Read every live vector of the catalogue's rows."""
     dimensions = generation.space.dimensions
     # Room for later writes: untouched memory costs nothing, but moving all rows does.
     room = max(_LEAST_ROOM, catalogue.size // 4)

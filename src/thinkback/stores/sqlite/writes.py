@@ -128,7 +128,7 @@ def amend(connection: apsw.Connection, changes: Mapping[str, Mapping[str, Any]])
 
 
 def require(connection: apsw.Connection, ids: Sequence[str]) -> None:
-    """Raises NotFound unless all these memories exist."""
+    """Raise NotFound unless all these memories exist."""
     sql = (
         "SELECT j.value FROM json_each(?) j WHERE NOT EXISTS "
         "(SELECT 1 FROM memories m WHERE m.id = j.value AND m.retired_at IS NULL)"
@@ -152,7 +152,7 @@ def touch(connection: apsw.Connection, accesses: Mapping[str, int], now: int) ->
 
 
 def forget(connection: apsw.Connection, ids: Sequence[str]) -> list[str]:
-    """Removes memories with their links and returns the ids that existed; their journal entries are removed by `journal.drop`."""
+    """Remove memories with their links and return the ids that existed; their journal entries are removed by `journal.drop`."""
     sql = "SELECT m.seq, m.id, m.tags FROM memories m WHERE m.id IN (SELECT value FROM json_each(?)) ORDER BY m.seq"
     found: list[Any] = connection.execute(sql, (rows.listed(ids),)).fetchall()
     if not found:

@@ -15,17 +15,17 @@ SPACE = EmbeddingSpace(TOY.fingerprint, TOY.dimensions)
 
 
 def put(store: Store, *texts: str, now: int = NOW, **fields: Any) -> list[StoredRecord]:
-    """Adds memories with these texts and equal fields otherwise, embedded by the toy."""
+    """Add memories with these texts and equal fields otherwise, embedded by the toy."""
     return store.add([Draft(text=text, vector=TOY.embed_query(text), **fields) for text in texts], now, SPACE)
 
 
 def put_one(store: Store, text: str, now: int = NOW, **fields: Any) -> StoredRecord:
-    """Adds one memory, embedded by the toy."""
+    """Add one memory, embedded by the toy."""
     return put(store, text, now=now, **fields)[0]
 
 
 def everything(now: int = NOW, **fields: Any) -> Filter:
-    """A filter that hides only what is asked for."""
+    """A filter with only the given restrictions."""
     return Filter(now=now, everything=True, **fields)
 
 
