@@ -277,7 +277,7 @@ def test_dates_named_in_the_query_find_memories_no_word_matches() -> None:
 def test_a_time_that_most_memories_share_finds_none_of_them_by_date() -> None:
     with memory() as m:
         m.remember_many([f"note {n} written in one go" for n in range(60)])
-        found = m.recall("which note did I write recently")
+        found = m.recall("which note did I write this week")
         assert ("dates", "most memories are of the time the query names") in found.trace.skipped
 
 

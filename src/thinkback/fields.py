@@ -140,7 +140,8 @@ FIELDS: tuple[Field, ...] = (
     _said("cycle", "integer", "The agent's cycle in which it was said, for recency by cycles."),
     _kept("access_count", "count", "How often it was recalled.", default=0),
     _kept("last_access", "time", "When it was last recalled.", nullable=True),
-    _said("source", "name", "Where it comes from."),
+    _said("speaker", "name", "Who said it: a name, or user, assistant or tool."),
+    _said("source", "name", "Where it comes from; it is never taken for a speaker."),
     _said("trust", "fraction", "How far the source is trusted, 0 to 1.", default=1.0),
     _kept("embedded", "flag", "Whether it has a vector.", default=False, draft=False, exported=False),
     # Whether `expires_at` is its tier's, not the caller's, and restarts with every recall.

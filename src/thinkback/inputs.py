@@ -27,6 +27,7 @@ from thinkback.fields import (
     Tier,
     names,
 )
+from thinkback.kinds import suggested_kind
 from thinkback.model import REFLECTION, Draft, Filter, Vector
 
 MAX_METADATA_DEPTH = 50
@@ -55,6 +56,7 @@ class Fields(TypedDict, total=False):
     valid_to: Moment | None
     expires_at: Moment | None
     cycle: int | None
+    speaker: str | None
     source: str | None
     trust: float | None
     vector: Vector | None
@@ -79,6 +81,7 @@ class Changes(TypedDict, total=False):
     expires_at: Moment | None
     archived_at: Moment | None
     cycle: int | None
+    speaker: str | None
     source: str | None
     trust: float
 
@@ -112,6 +115,8 @@ def draft(text: str, given: Mapping[str, Any]) -> Draft:
     """A draft from a caller's arguments; the store checks the rest."""
     _check_known("remember", given, _REMEMBERED)
     _check_claim(given.get("confidence"))
+    if given.get("kind") is None and isinstance(text, str):
+        given = {**given, "kind": suggested_kind(text, given.get("speaker"))}
     return Draft(text=text, **{name: _converted(name, value) for name, value in given.items() if value is not None})
 
 

@@ -64,6 +64,7 @@ class StoredRecord:
     cycle: int | None = None
     access_count: int = 0
     last_access: int | None = None
+    speaker: str | None = None
     source: str | None = None
     trust: float = 1.0
     embedded: bool = False
@@ -103,6 +104,7 @@ class Draft:
     cycle: int | None = None
     access_count: int = 0
     last_access: int | None = None
+    speaker: str | None = None
     source: str | None = None
     trust: float = 1.0
     slides: bool = False
@@ -187,6 +189,7 @@ class Record:
     cycle: int | None
     access_count: int
     last_access: datetime | None
+    speaker: str | None
     source: str | None
     trust: float
     embedded: bool

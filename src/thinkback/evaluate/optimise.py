@@ -17,6 +17,7 @@ from typing import Any, Literal
 from thinkback.errors import RecipeError
 from thinkback.search.recipes.model import Recipe, Term, to_dict
 from thinkback.search.signals import Signal
+from thinkback.search.signals.ranker import Ranker
 
 Setting = Mapping[tuple[str, ...], Any]
 Objective = Callable[[Setting], float]
@@ -113,6 +114,8 @@ def _of_term(term: Term) -> list[Knob]:
     # Without a base the weight scales all candidates alike, which changes no order.
     if term.how in ("add", "blend") or (term.how == "multiply" and term.base != 0):
         found.append(_number((*path, "weight"), term.weight, 1.0 if term.how == "blend" else 1.5))
+    if isinstance(term.signal, Ranker):
+        return found  # its weights are learned together, by gradient
     for field in fields(term.signal):  # type: ignore[arg-type]
         value = getattr(term.signal, field.name)
         if isinstance(value, float):

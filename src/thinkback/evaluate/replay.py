@@ -7,7 +7,7 @@ search for each question. The values of fusions and signals are computed by thes
 
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Generic, TypeVar, cast
 
 import numpy as np
@@ -25,6 +25,7 @@ from thinkback.search.recipes.model import Recipe, Term
 from thinkback.search.selection import canonical
 from thinkback.search.signals import Links, Scene, Signal, Skip
 from thinkback.search.signals.neighbours import Neighbours
+from thinkback.search.signals.ranker import Ranker, features
 from thinkback.search.thread_order import places
 
 Rows = NDArray[np.intp]
@@ -59,6 +60,16 @@ class _Part:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Lists:
+    """All candidates of all questions, for learning to rank them: `owner` is the row of each one's question."""
+
+    scores: Floats
+    features: Mapping[str, Floats]
+    gold: Floats
+    owner: Rows
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class _Said:
     """A signal's values for all candidates, and where it was not skipped."""
 
@@ -90,6 +101,7 @@ class Replay:
         self._fused: _Kept[Mapping[str, Floats]] = _Kept()
         self._said: _Kept[_Said] = _Kept()
         self._walks: _Kept[_Walks] = _Kept()
+        self._features: _Kept[Mapping[str, Floats]] = _Kept(2)
 
     def values(self, recipe: Recipe, metric: Metric) -> Floats:
         """The metric of every question under this recipe."""
@@ -122,6 +134,18 @@ class Replay:
             if term.how != "add" or term.weight != 0:
                 totals = totals + self._delta(term, recipe.fusion, totals, shares)
         return totals
+
+    def lists(self, recipe: Recipe) -> "Lists | None":
+        """What the recipe's ranker sees: features, gold and question of every candidate; None for a recipe without one."""
+        place = next((n for n, term in enumerate(recipe.signals) if isinstance(term.signal, Ranker)), None)
+        if place is None:
+            return None
+        before = self.totals(replace(recipe, signals=recipe.signals[:place]))
+        table = self.features(recipe.fusion, before)
+        gold = np.zeros(self._size)
+        for question, part in zip(self.questions, self._parts, strict=True):
+            gold[part.span] = [question.gold.get(id, 0.0) for id in part.ids]
+        return Lists(before, table, gold, self._owner)
 
     # -- weights ---------------------------------------------------------------------------------------------------
 
@@ -169,6 +193,8 @@ class Replay:
     def _say(self, signal: Signal, fusion: Fusion, totals: Floats) -> _Said:
         if isinstance(signal, Neighbours):
             return self._travel(signal, totals)
+        if isinstance(signal, Ranker):
+            return _Said(signal.weigh(self.features(fusion, totals)), np.ones(self._size, dtype=bool))
         for key in ((signal, None), (signal, fusion)):
             if key in self._said:
                 return self._said.get(key)
@@ -189,6 +215,20 @@ class Replay:
             if not isinstance(answer, Skip):
                 values[part.span], heard[part.span] = answer, True
         return _Said(values, heard), by_totals, by_legs
+
+    def features(self, fusion: Fusion, totals: Floats) -> Mapping[str, Floats]:
+        """The ranker's features of all candidates; they depend on the scores before it, not on its weights."""
+        key = (fusion, totals.tobytes())
+        if key not in self._features:
+            legs = self._values(fusion)
+            tables = [
+                features(
+                    cast(Scene, _Watched(part, totals[part.span], {r.leg: legs[r.leg][part.span] for r in part.runs}))
+                )
+                for part in self._parts
+            ]
+            self._features.put(key, {name: np.concatenate([table[name] for table in tables]) for name in tables[0]})
+        return self._features.get(key)
 
     def _travel(self, signal: Neighbours, totals: Floats) -> _Said:
         """Neighbours' scores; the walks do not depend on the scores, so only the sums are computed again."""
@@ -258,7 +298,8 @@ class _Watched:
 class _Kept(Generic[_Value]):
     """The latest values by key."""
 
-    def __init__(self) -> None:
+    def __init__(self, most: int = _KEPT) -> None:
+        self._most = most
         self._values: OrderedDict[object, _Value] = OrderedDict()
 
     def __contains__(self, key: object) -> bool:
@@ -270,7 +311,7 @@ class _Kept(Generic[_Value]):
 
     def put(self, key: object, value: _Value) -> None:
         self._values[key] = value
-        if len(self._values) > _KEPT:
+        if len(self._values) > self._most:
             self._values.popitem(last=False)
 
 

@@ -135,7 +135,7 @@ def _item(document: Document, now: int) -> dict[str, Any]:
         "thread": document.thread,
         "position": document.position,
         "created_at": now if document.created_us is None else document.created_us,
-        "source": document.source or None,
+        "speaker": document.speaker or None,
     }
     return {name: value for name, value in item.items() if value is not None}
 

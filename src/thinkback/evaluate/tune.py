@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from thinkback.errors import InvalidInput, did_you_mean
 from thinkback.evaluate.bench import Progress
+from thinkback.evaluate.listwise import learned
 from thinkback.evaluate.metrics import Metric, metric
 from thinkback.evaluate.optimise import Effort, Knob, Setting, apply, knobs_of, search
 from thinkback.evaluate.replay import Case, Replay
@@ -182,7 +183,9 @@ class _Learner:
                 self._settings.progress(done, self._total, what)
             return float(self.values(apply(self._base, setting))[rows].mean())
 
-        return apply(self._base, search(objective, self._knobs, self._settings.effort))
+        found = apply(self._base, search(objective, self._knobs, self._settings.effort))
+        ranked = learned(self._replay, found, rows)
+        return max(found, ranked, key=lambda recipe: float(self.values(recipe)[rows].mean()))
 
 
 def folds_of(corpora: Sequence[str], settings: TuneSettings) -> list[Rows]:

@@ -26,11 +26,11 @@ class TestWhichPhraseIsMeant:
     @pytest.mark.parametrize(
         ("query", "phrase"),
         [
-            ("What did she join last weekend before April 10, 2023?", "April 10, 2023"),
+            ("What did she join last weekend before April 10, 2023?", "last weekend before April 10, 2023"),
             ("What did Joanna finish last Friday on 23 January, 2022?", "23 January, 2022"),
             ("What did she start recently, as mentioned on 3 June, 2023?", "3 June, 2023"),
             ("the cake she made recently in May 2022", "May 2022"),
-            ("a puppy she got two weeks before August 11, 2023", "August 11, 2023"),
+            ("a puppy she got two weeks before August 11, 2023", "two weeks before August 11, 2023"),
         ],
     )
     def test_a_date_with_its_year_wins(self, query, phrase):
@@ -38,8 +38,8 @@ class TestWhichPhraseIsMeant:
         assert english(query, NOW, UTC).phrase == phrase
 
     def test_otherwise_the_first_phrase_wins(self):
-        assert english("What changed between last week and 3 weeks ago?", NOW, UTC).phrase == "last week"
-        assert english("What changed between 3 weeks ago and last week?", NOW, UTC).phrase == "3 weeks ago"
+        assert english("Did it change last week or 3 weeks ago?", NOW, UTC).phrase == "last week"
+        assert english("Did it change 3 weeks ago or last week?", NOW, UTC).phrase == "3 weeks ago"
 
     def test_recently_is_meant_only_when_nothing_else_is_named(self):
         assert english("What did I recently say about yesterday?", NOW, UTC).phrase == "yesterday"

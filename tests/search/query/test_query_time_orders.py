@@ -52,8 +52,10 @@ def in_years(today: date) -> Iterator[tuple[str, Days]]:
         for form in (*days, f"on {month} the {ORDINALS[nth]}", f"in {month} on the {ORDINALS[nth]}"):
             yield from ((phrase, day(date(year, number, nth))) for phrase in both_orders(form, name, joints))
     for (name, year, joints), (month, number) in product(years, MONTHS.items()):
-        for form in (f"in {month}", f"during {month}", f"back in {month}", f"in early {month}"):
+        for form in (f"in {month}", f"during {month}", f"back in {month}"):
             yield from ((phrase, months(year, number)) for phrase in both_orders(form, name, joints))
+        early = date(year, number, 1), date(year, number, 11)
+        yield from ((phrase, early) for phrase in both_orders(f"in early {month}", name, joints))
     for (name, year, joints), (season, first) in product(years, SEASONS.items()):
         for form in (f"in the {season}", f"in {season}", f"during the {season}"):
             yield from ((phrase, months(year, first, 3)) for phrase in both_orders(form, name, joints))

@@ -207,18 +207,18 @@ def test_neighbours_of_another_thread_or_of_none_do_not_count() -> None:
 # -- voice, reflection -------------------------------------------------------------------------------------------------------------
 
 
-def test_voice_is_the_source_or_the_name_at_the_head_of_the_text() -> None:
+def test_voice_is_the_speaker_or_the_name_at_the_head_of_the_text() -> None:
     records = [
-        memory(text="I painted", source="Caroline"),
+        memory(text="I painted", speaker="Caroline"),
         memory(text="Caroline: I painted"),
-        memory(text="Melanie: Caroline painted"),
-        memory(text="Note: Caroline painted", source="Melanie"),
+        memory(text="Note: Caroline painted", speaker="Melanie"),
+        memory(text="I painted", source="Caroline"),
     ]
     assert values(Voice(), scene(*records, text="What did Caroline paint?")) == [1.0, 1.0, 0.0, 0.0]
 
 
 def test_voice_is_skipped_when_nobody_is_named() -> None:
-    assert isinstance(Voice().values(scene(memory(source="Caroline"), text="what was painted?")), Skip)
+    assert isinstance(Voice().values(scene(memory(speaker="Caroline"), text="what was painted?")), Skip)
 
 
 def test_reflection_boost_touches_reflections_only() -> None:
@@ -274,7 +274,7 @@ def test_votes_adjust_importance_within_one_and_five(votes: int, effective: floa
 
 @pytest.mark.parametrize("name", sorted(SIGNALS))
 def test_every_signal_gives_one_finite_value_per_candidate_or_skips(name: str) -> None:
-    records = [memory("a", source="Ann", tags=("x",)), memory("b", kind="reflection", created_at=NOW - HOUR)]
+    records = [memory("a", speaker="Ann", tags=("x",)), memory("b", kind="reflection", created_at=NOW - HOUR)]
     here = scene(*records, text="Ann #x yesterday", edges=both_ways(edge("a", "b")), legs={"vector": [0.1, 0.2]})
     result = SIGNALS[name]().values(here)
     assert isinstance(result, Skip) or (result.shape == (2,) and np.isfinite(result).all())

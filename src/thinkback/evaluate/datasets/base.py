@@ -17,7 +17,7 @@ class Document:
     thread: str | None = None
     position: int | None = None
     created_us: int | None = None
-    source: str = ""
+    speaker: str = ""
 
 
 @dataclass(frozen=True, slots=True)

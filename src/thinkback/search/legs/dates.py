@@ -30,6 +30,8 @@ class Dates(Leg):
         anchor = query.anchor
         if anchor is None:
             return Run(self.name, skipped="the query names no time")
+        if anchor.vague:
+            return Run(self.name, skipped="the query names only a vague time")
         everything = without_reflections(query.filter)  # reflections have no date of their own
         window = within(everything, anchor)
         near = store.dated(anchor.centre_us, window, self.limit)

@@ -13,7 +13,8 @@ from typing import Protocol
 
 from thinkback.clock import DAY
 from thinkback.search.query.time_calendar import Now, Reading
-from thinkback.search.query.time_patterns import EXPLICIT, PHRASES, YEAR, Phrase
+from thinkback.search.query.time_compound import compound
+from thinkback.search.query.time_patterns import EXPLICIT, PHRASES, VAGUE, YEAR, Phrase
 
 # Phrases are looked for this far around the words that announce one, and around no more words than this.
 _LONGEST = 64
@@ -37,6 +38,13 @@ class Anchor:
     tolerance_days: float
     first_us: int
     last_us: int
+    fade_us: int | None = None
+    vague: bool = False
+
+    def proximity(self, moment_us: int, until_us: int | None = None) -> float:
+        """How near a moment, or the nearest moment of a period, is to this time: 1 within its tolerance, 0 far away."""
+        nearest = moment_us if until_us is None else min(max(self.centre_us, moment_us), until_us)
+        return proximity(nearest - self.centre_us, self.tolerance_us, self.fade_us)
 
     @property
     def window(self) -> tuple[int, int]:
@@ -56,17 +64,17 @@ class AnchorExtractor(Protocol):
     def __call__(self, query: str, now_us: int, zone: tzinfo) -> Anchor | None: ...
 
 
-def proximity(distance_us: int, tolerance_us: int) -> float:
-    """1 within the tolerance, from there linearly to 0 at three times the tolerance."""
+def proximity(distance_us: int, tolerance_us: int, fade_us: int | None = None) -> float:
+    """1 within the tolerance, from there linearly to 0 over twice the tolerance, or over twice `fade_us` if that is given."""
     distance = abs(distance_us)
     if tolerance_us <= 0:
         return 0.0
     if distance <= tolerance_us:
         return 1.0
-    return max(0.0, 1.0 - (distance - tolerance_us) / (2 * tolerance_us))
+    return max(0.0, 1.0 - (distance - tolerance_us) / (2 * (fade_us or tolerance_us)))
 
 
-def anchor_at(query: str, span: tuple[int, int], now_us: int, reading: Reading) -> Anchor:
+def anchor_at(query: str, span: tuple[int, int], now_us: int, reading: Reading, vague: bool = False) -> Anchor:
     """The anchor of a phrase that has been read."""
     start, end = span
     return Anchor(
@@ -79,6 +87,8 @@ def anchor_at(query: str, span: tuple[int, int], now_us: int, reading: Reading) 
         tolerance_days=reading.tolerance_us / DAY,
         first_us=reading.first_us,
         last_us=reading.last_us,
+        fade_us=reading.fade_us,
+        vague=vague,
     )
 
 
@@ -140,14 +150,29 @@ class EnglishExtractor:
         now = Now.of(now_us, zone)
         if now is None:
             return None
-        best: tuple[int, Anchor] | None = None
         read = query if query.isascii() else query.translate(_FOREIGN_LETTERS)
-        for place, rows in islice(_announced(read), _MOST_HEADS):
-            better = [row for row in rows if best is None or row.rank < best[0]]
-            best = _first(read, place, better, now) or best
-            if best and best[0] == EXPLICIT:
-                break
-        return best[1] if best else None
+        built = compound(read, now, _simple)
+        if built is not None:
+            return anchor_at(query, built[:2], now.us, built[2])
+        return _named(read, now)
+
+
+def _named(read: str, now: Now) -> Anchor | None:
+    best: tuple[int, Anchor] | None = None
+    for place, rows in islice(_announced(read), _MOST_HEADS):
+        better = [row for row in rows if best is None or row.rank < best[0]]
+        best = _first(read, place, better, now) or best
+        if best and best[0] == EXPLICIT:
+            break
+    return best[1] if best else None
+
+
+def _simple(text: str, now: Now) -> tuple[int, int, Reading] | None:
+    """The simple phrase of a short text, for phrases that are built from others."""
+    found = _named(text, now)
+    if found is None or found.vague:
+        return None
+    return found.start, found.end, Reading(found.centre_us, found.tolerance_us, found.first_us, found.last_us)
 
 
 def _first(query: str, place: int, rows: Iterable[Phrase], now: Now) -> tuple[int, Anchor] | None:
@@ -159,7 +184,7 @@ def _first(query: str, place: int, rows: Iterable[Phrase], now: Now) -> tuple[in
         found = _covering(row, query, place)
         reading = row.read(found, now) if found else None
         if found and reading and (best is None or found.start() < best[1].start):
-            best = row.rank, anchor_at(query, found.span(), now.us, reading)
+            best = row.rank, anchor_at(query, found.span(), now.us, reading, row.rank == VAGUE)
     return best
 
 

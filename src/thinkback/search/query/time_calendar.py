@@ -1,6 +1,6 @@
 """Calendar arithmetic as seen from one moment in one time zone."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, timedelta, tzinfo
 
 from thinkback.clock import DAY, from_us, to_us
@@ -12,12 +12,20 @@ _MARGIN = 10 * 366 * DAY
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """When a phrase means: a centre, a tolerance, and the period it names (the last moment exclusive)."""
+    """When a phrase means: a centre, a tolerance, and the period it names (the last moment exclusive).
+
+    `fade_us` is how far the boost reaches beyond the tolerance on either side, in halves; by default the tolerance itself.
+    """
 
     centre_us: int
     tolerance_us: int
     first_us: int
     last_us: int
+    fade_us: int | None = None
+
+    def fading(self, fade_us: int) -> "Reading":
+        """The same time, whose boost fades within twice this length outside of it."""
+        return replace(self, fade_us=fade_us)
 
 
 @dataclass(frozen=True, slots=True)

@@ -202,18 +202,18 @@ def season_of_that_year(found: re.Match[str], now: Now) -> Reading | None:
 def month_of_year(found: re.Match[str], now: Now) -> Reading | None:
     """ "May in 2023", but not "it may in 2023"."""
     verb = found["in"] and found["month"] in ("may", "march") and _word_before(found) not in _BEFORE_PERIODS
-    return None if verb or _counts_something(found) else now.month(int(found["year"]), _month(found))
+    return None if verb or counts_something(found) else now.month(int(found["year"]), _month(found))
 
 
 def season_of_year(found: re.Match[str], now: Now) -> Reading | None:
     """The one that begins in that year: the winter of 2022 ends in 2023. But "did prices fall in 2022" names the year."""
     name = found["season"].lower()
     verb = found["in"] and name in ("fall", "spring") and _word_before(found) not in (*_BEFORE_PERIODS, "the")
-    return None if verb or _counts_something(found) else now.season(int(found["year"]), SEASONS[name])
+    return None if verb or counts_something(found) else now.season(int(found["year"]), SEASONS[name])
 
 
 def year(found: re.Match[str], now: Now) -> Reading | None:
-    return None if _counts_something(found) else now.year(int(found["year"]))
+    return None if counts_something(found) else now.year(int(found["year"]))
 
 
 def day_of_month(found: re.Match[str], now: Now) -> Reading | None:
@@ -323,7 +323,7 @@ def _word_before(found: re.Match[str]) -> str:
     return before[1].lower() if before else ""
 
 
-def _counts_something(found: re.Match[str]) -> bool:
+def counts_something(found: re.Match[str]) -> bool:
     """True in "2023 files": the number is followed by what it counts."""
     word = _word_after(found)
     plural = len(word) > 2 and word.endswith("s") and word not in _NOT_PLURAL

@@ -7,6 +7,7 @@ from thinkback.search.signals.importance import Importance
 from thinkback.search.signals.neighbours import Neighbours
 from thinkback.search.signals.priority import Priority
 from thinkback.search.signals.quality import Quality
+from thinkback.search.signals.ranker import Ranker
 from thinkback.search.signals.recency import Recency
 from thinkback.search.signals.reflection import Reflection
 from thinkback.search.signals.tags import Tags
@@ -15,7 +16,20 @@ from thinkback.search.signals.voice import Voice
 
 SIGNALS: dict[str, type[Signal]] = {
     signal.name: signal
-    for signal in (Quality, Recency, Importance, Priority, Temporal, Tags, Graph, Neighbours, Voice, Decay, Reflection)
+    for signal in (
+        Quality,
+        Recency,
+        Importance,
+        Priority,
+        Temporal,
+        Tags,
+        Graph,
+        Neighbours,
+        Voice,
+        Decay,
+        Reflection,
+        Ranker,
+    )
 }
 
 __all__ = ["SIGNALS", "Links", "Scene", "Signal", "Skip"]

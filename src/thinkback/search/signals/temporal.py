@@ -4,13 +4,12 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from thinkback.model import Floats
-from thinkback.search.query.time import proximity
 from thinkback.search.signals.base import Scene, Signal, Skip, of_records
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Temporal(Signal):
-    """Dated by `valid_from`, else `created_at`; skipped when the query names no time."""
+    """Dated by `valid_from`, else `created_at`; skipped when the query names no time, or only a vague one ("lately")."""
 
     name: ClassVar[str] = "temporal"
     raise_only: ClassVar[bool] = True
@@ -19,4 +18,6 @@ class Temporal(Signal):
         anchor = scene.query.anchor
         if anchor is None:
             return Skip("the query names no time")
-        return of_records([proximity(abs(r.date - anchor.centre_us), anchor.tolerance_us) for r in scene.records])
+        if anchor.vague:
+            return Skip("the query names only a vague time")
+        return of_records([anchor.proximity(record.date) for record in scene.records])

@@ -185,7 +185,7 @@ def adds(name: str, type: str, default: str = "NULL") -> Migration:
 
 
 # Fields that came after version 1: their name, type and what older rows hold. Each is a migration of its own.
-ADDED: tuple[tuple[str, str, str], ...] = ()
+ADDED: tuple[tuple[str, str, str], ...] = (("speaker", "name", "NULL"),)
 MIGRATIONS: tuple[Migration, ...] = (_first_schema, *(adds(*field) for field in ADDED))
 VERSION = len(MIGRATIONS)
 FIELDS_KNOWN = tuple(name for name, *_ in (*_FIRST_FIELDS, *ADDED))

@@ -183,11 +183,16 @@ def exact_words(connection: apsw.Connection) -> Iterator[tuple[int, int]]:
         yield done, total
 
 
+def _who_speaks(connection: apsw.Connection) -> None:
+    """Adds `speaker`, who said a memory, beside `source`, where it comes from."""
+    connection.execute("ALTER TABLE memories ADD COLUMN speaker TEXT")
+
+
 Progress = Callable[[int, int], None]
 Migration = Callable[
     [apsw.Connection], Iterator[tuple[int, int]] | None
 ]  # a slow one says how far it is, and of how much
-MIGRATIONS: tuple[Migration, ...] = (_first_schema, _whose_expiry, _what_confidence_rests_on, exact_words)
+MIGRATIONS: tuple[Migration, ...] = (_first_schema, _whose_expiry, _what_confidence_rests_on, exact_words, _who_speaks)
 VERSION = len(MIGRATIONS)
 
 

@@ -1,0 +1,27 @@
+"""A kind suggested from the text, where the caller names none: standing instructions and preferences are `preference`.
+
+No language model reads them: "always", "never" and "from now on" at the beginning of a sentence, "I prefer", "when I ask" and
+their like. The suggestion is stored as the memory's kind, so it can be seen, filtered by, and corrected with `update`.
+"""
+
+import re
+
+from thinkback.fields import Kind
+
+LONGEST_READ = 2000  # characters; what stands later in a long text is no instruction about it
+_SENTENCE = r"(?:^|[.!?:\n]\s{0,4})(?:please |and |so )?"
+_STANDING = re.compile(
+    rf"{_SENTENCE}(?:always|never|don['’]t ever|from now on|going forward|in (?:the )?future,)\b"
+    r"|\bplease (?:always|never|remember to|make sure to)\b"
+    r"|\bwhen(?:ever)? i (?:ask|say|request|mention|tell you)\b"
+    r"|\bi(?:['’]d| would)? (?:\w{1,12} )?(?:prefer|rather)\b|\bmy preferences?\b|\bas i prefer\b"
+    r"|\bi(?:['’]d| would) like (?:you|it if|all|my)\b|\bi want you to\b|\bi (?:do not|don['’]t) (?:like|want) (?:you|it when)\b",
+    re.IGNORECASE,
+)
+
+
+def suggested_kind(text: str, speaker: str | None = None) -> Kind:
+    """The kind of a memory for which none was given; what an assistant or a tool says is no instruction."""
+    if speaker is not None and speaker.lower() in ("assistant", "tool", "system"):
+        return "observation"
+    return "preference" if _STANDING.search(text[:LONGEST_READ]) else "observation"

@@ -1,0 +1,50 @@
+"""Who said a memory, and whose words a question asks for."""
+
+import pytest
+
+from thinkback.model import StoredRecord
+from thinkback.search.speakers import in_first_person, names, speaker
+
+
+def record(text, **fields):
+    return StoredRecord(id="m", text=text, **fields)
+
+
+def test_the_field_comes_first():
+    assert speaker(record("Melanie: hello", speaker="Caroline")) == "caroline"
+
+
+def test_else_the_name_at_the_head_of_a_short_text():
+    assert speaker(record("Mary Ann: I painted a sunrise")) == "mary ann"
+
+
+def test_the_source_is_no_speaker():
+    assert speaker(record("the meeting was moved", source="Claude")) == ""
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Cell death: how it begins",
+        "no head at all",
+        "Caroline: hello\nMelanie: hello",
+        "Caroline: " + "a long day " * 200,
+        "12: the number of apostles",
+    ],
+)
+def test_titles_and_texts_of_several_speakers_have_none(text):
+    assert speaker(record(text)) == ""
+
+
+@pytest.mark.parametrize("text", ["What did I say?", "my budget", "Who helped us?", "What I’ve read"])
+def test_the_first_person(text):
+    assert in_first_person(text)
+
+
+@pytest.mark.parametrize("text", ["What did Caroline say?", "Which item is it?", "the mine in Wales"[:3]])
+def test_not_the_first_person(text):
+    assert not in_first_person(text)
+
+
+def test_function_words_name_nobody():
+    assert names("What did Caroline do?") == {"caroline"}
