@@ -181,7 +181,7 @@ def _tokens_for(address: AddressOptions, tokens: "Tokens") -> "Tokens":
 
 
 def _login_code(server: "Server") -> str:
-    """A login URL for the person who started the server, with the most powerful token."""
+    """A login code for the person who started the server, with the scopes of the most powerful token."""
     grants = server.tokens.all()
     if not grants:
         raise InvalidInput(
