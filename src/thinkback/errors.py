@@ -1,11 +1,11 @@
 """Every error Thinkback raises on purpose, in one tree, and the warnings that results carry.
 
 ThinkbackError
-├── InvalidInput (ValueError)      what was given cannot be used
+├── InvalidInput (ValueError)      an argument is invalid
 │   └── InvalidFile                a file or an environment variable cannot be used
 ├── NotFound (LookupError)         no memory, thread or judgement of that name
 ├── RecipeError (ValueError)       a recipe or setting names something that does not exist
-├── DatasetError (ValueError)      a benchmark file is not what it claims to be
+├── DatasetError (ValueError)      a benchmark file is invalid
 ├── MissingExtra (ImportError)     an optional dependency is not installed
 ├── StoreError
 │   ├── NotAStore                  the file is something else; it is left alone
@@ -19,7 +19,7 @@ ThinkbackError
 │   ├── ModelUnavailable           weights are not here and could not be fetched
 │   ├── ModelDamaged               weights do not match their checksum
 │   └── EmbeddingSpaceMismatch     vectors of two models would be mixed
-└── RemoteError                    a server we called failed or answered nonsense
+└── RemoteError                    a server that we called failed or returned an invalid response
 
 An error is a value: a stable `code` for programs, a `message` about what happened, and a `remedy` that names an action. The engine
 names no command line: each front end words the remedy for its own users, and `str(error)` words it for Python.
@@ -32,7 +32,7 @@ from enum import StrEnum
 
 
 class Action(StrEnum):
-    """What a person can do about an error or a warning; front ends say how in their own commands."""
+    """An action that resolves an error or a warning; front ends name their command for it."""
 
     LIST_MEMORIES = "list_memories"
     LIST_BATCHES = "list_batches"
@@ -50,7 +50,7 @@ class Action(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Remedy:
-    """An action, and what it applies to."""
+    """An action and its subject."""
 
     action: Action
     subject: str = ""
@@ -94,7 +94,7 @@ def _snake_case(name: str) -> str:
 
 
 class ThinkbackError(Exception):
-    """The root of the tree; `str(error)` says what, the value given, and the remedy.
+    """The root of the tree; `str(error)` has the message and the remedy in the words of Python.
 
     Every class has a `code`; a call may give a narrower one where programs or tests need to tell two cases apart.
     """
@@ -117,12 +117,12 @@ class ThinkbackError(Exception):
         return worded(self, PYTHON_WORDS)
 
     def notice(self, what: str = "") -> Notice:
-        """The error as a warning; `what` says which part of the work it ended."""
+        """The error as a warning; `what` names the operation that failed."""
         return Notice(self.code, f"{what}: {self.message}" if what else self.message, self.remedy)
 
 
 class InvalidInput(ThinkbackError, ValueError):
-    """What was given cannot be used."""
+    """An argument is invalid."""
 
 
 class InvalidFile(InvalidInput):
@@ -138,7 +138,7 @@ class RecipeError(ThinkbackError, ValueError):
 
 
 class DatasetError(ThinkbackError, ValueError):
-    """A benchmark file is not what it claims to be."""
+    """A benchmark file is invalid."""
 
 
 class MissingExtra(ThinkbackError, ImportError):
@@ -150,7 +150,7 @@ class MissingExtra(ThinkbackError, ImportError):
 
 
 class StoreError(ThinkbackError):
-    """The store cannot do what was asked."""
+    """An operation of the store failed."""
 
 
 class NotAStore(StoreError):
@@ -180,7 +180,7 @@ class StoreConflict(StoreError):
 class StoreUnreachable(StoreError):
     """The server of the store cannot be reached, or the connection was lost.
 
-    The code `commit_unknown` says that a write may have been kept; with any other nothing was written.
+    With the code `commit_unknown` a write may have been committed; with any other code nothing was written.
     """
 
 
@@ -201,7 +201,7 @@ class EmbeddingSpaceMismatch(ModelError):
 
 
 class RemoteError(ThinkbackError):
-    """A server we called failed or answered nonsense."""
+    """A server that we called failed or returned an invalid response."""
 
 
 class ThinkbackWarning(UserWarning):

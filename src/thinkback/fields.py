@@ -1,4 +1,4 @@
-"""The table of a memory's fields and the table of filters: what each is called, what it holds and who may write it.
+"""The table of a memory's fields and the table of filters: name, type and who may write it.
 
 Row mapping, checks, JSON shapes, request models, command-line options and JSON Lines are made from these tables. Only the typed
 attributes (`StoredRecord`, `Draft`, `Record` and the TypedDicts of `thinkback.inputs`) are written out, for type checkers; a test

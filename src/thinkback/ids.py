@@ -1,7 +1,7 @@
-"""Names of memories: 26 letters that sort by time.
+"""Ids of memories: 26 letters that sort by time.
 
 The shape is a ULID's: 48 bits of milliseconds, then 80 bits of chance, in Crockford's base 32. Within one source the names
-only ever grow, even when the clock stands still or runs backwards.
+only ever grow, even when the clock stops or runs backwards.
 """
 
 import os

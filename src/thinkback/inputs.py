@@ -38,7 +38,7 @@ Check = Callable[[Any, str], Any]
 
 
 class Fields(TypedDict, total=False):
-    """Everything `remember` takes besides the text; None stands for the default."""
+    """Everything `remember` takes besides the text; None means the default."""
 
     id: str | None
     essence: str | None
@@ -87,7 +87,7 @@ class Changes(TypedDict, total=False):
 
 
 class Where(TypedDict, total=False):
-    """What `recall`, `list` and `count` may filter by; None stands for no filter."""
+    """Filters of `recall`, `list` and `count`; None means no filter."""
 
     tags: Iterable[str] | None
     kinds: Kind | Iterable[Kind] | None

@@ -173,7 +173,7 @@ class Memory:
         return forget_verified(self.store, ids_given("forget_verified", ids), self.clock())
 
     def contest(self, new_id: str, old_id: str, close: bool = False) -> Edge:
-        """Mark that a newer memory contradicts an older one; both stand, unless `close` ends the older one's validity."""
+        """Mark that a newer memory contradicts an older one; both stay visible, unless `close` ends the older one's validity."""
         return Edge.of(contest(self.store, new_id, old_id, self.clock(), close))
 
     def link(
@@ -219,7 +219,7 @@ class Memory:
         counted: bool = True,
         **where: Unpack[Where],
     ) -> Recall:
-        """Searches: `recall("what is Caroline's pet called?", tags=["pets"], limit=5)`; `hit.why()` explains each score.
+        """Search: `recall("what is Caroline's pet called?", tags=["pets"], limit=5)`; `hit.why()` explains each score.
 
         `reflection_boost` is a factor for reflections. With `counted=False` it is only a look: the hits do not count as used, so
         looking changes no later ranking.
@@ -238,7 +238,7 @@ class Memory:
     def gather(
         self, text: str, *, recipe: str | Path | Recipe | None = None, now: Moment | None = None, **where: Unpack[Where]
     ) -> Gathered:
-        """Read once what a recall would rank, so that `ranking.rank` can try other weights on it."""
+        """Gather the candidates of a recall once, so that `ranking.rank` can try other weights."""
         chosen = self.recipe if recipe is None else resolve(recipe)
         filter = self._filter(self.clock() if now is None else to_us(now), where)
         engine = self._engine(now)
@@ -250,11 +250,11 @@ class Memory:
         return self.recall(text, limit=limit, recipe=TYPED, **where)
 
     def search_reflections_only(self, text: str, *, limit: int = 10, recency: float = 0.0) -> Recall:
-        """Themes alone, by cosine; `recency` (0.1, say) blends in how fresh they are. Without a vector of the query, none."""
+        """Only themes, by cosine; `recency` (such as 0.1) blends in their age. Without a query vector, no results."""
         return self.recall(text, limit=limit, recipe=reflections_only(recency), kinds=[REFLECTION])
 
     def get(self, id: str, known_at: Moment | None = None) -> Record:
-        """One memory as it stands, or as the store knew it."""
+        """One memory, in its present version or as the store knew it at `known_at`."""
         return Record.of(self._stored(id, known_at))
 
     def get_many(self, ids: Iterable[str], known_at: Moment | None = None) -> dict[str, Record]:
@@ -346,7 +346,7 @@ class Memory:
     def reflect(
         self, dry_run: bool = False, progress: Progress | None = None, *, settings: Consolidation = PUBLISHED
     ) -> Reflected:
-        """Consolidates: promotes what has proved itself, links nearest neighbours, and writes a reflection on every theme."""
+        """Consolidate: promote proven memories, link nearest neighbours, and write a reflection on every theme."""
         self._flush_if_possible()
         return reflect(self.store, self.clock(), settings, dry_run=dry_run, progress=progress, chat=self.chat)
 
@@ -385,7 +385,7 @@ class Memory:
         return self.store.check()
 
     def repair(self) -> Sequence[Problem]:
-        """Rebuild what can be rebuilt; return what is left."""
+        """Repair what `check` found; return the problems that remain."""
         return self.store.repair()
 
     def flush(self) -> None:
@@ -395,7 +395,7 @@ class Memory:
     # -- inside --------------------------------------------------------------------------------------------------------------------
 
     def _engine(self, now: Moment | None = None) -> Engine:
-        """What a search works with; days are those of the time zone in which `now` was given, else of UTC."""
+        """The environment of a search; days are in the time zone of `now`, else in UTC."""
         configured = self._embedding.configured
         return Engine(
             store=self.store,
@@ -435,7 +435,7 @@ class Memory:
         return checked
 
     def _filter(self, now: int, where: Where) -> Filter:
-        """What a caller asks for; whatever was recalled in time is not expired, though that may not be written yet."""
+        """The caller's filter; a memory recalled in time is not expired, even if the recall is not written yet."""
         self._recalls.settle(now)
         return filter_of(now, where)
 

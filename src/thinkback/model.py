@@ -140,7 +140,7 @@ class StoredJudgement:
 
 @dataclass(frozen=True, slots=True)
 class StoredEntry:
-    """One action of tidy, reflect or redact in the journal, with what is needed to undo it, as the store keeps it."""
+    """One action of tidy, reflect or redact in the journal, with the values to undo it, as the store keeps it."""
 
     id: int
     action: str
@@ -274,7 +274,7 @@ def with_datetimes(fields: Mapping[str, Any]) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Filter:
-    """What may be found at all; applied inside every leg, before its limit.
+    """The filter of a search; applied inside every leg, before its limit.
 
     `tags` must all be present. `since` and `until` bound the memory's date (until is exclusive). `as_of` asks what was true
     then, `known_at` what the store knew then. Expired, closed and archived memories are left out unless `everything`.
@@ -371,7 +371,7 @@ class KeywordTerm:
 
 @dataclass(frozen=True, slots=True)
 class KeywordQuery:
-    """What the keyword leg looks for.
+    """A parsed keyword query.
 
     `expression` is ready for FTS5's MATCH and empty in mode "empty". In expert mode `fallback` is the bare expression to use
     once if FTS5 rejects the expert one, and `terms` and `dropped` describe that fallback. `truncated` says that terms after
@@ -397,7 +397,7 @@ class Scored:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """What one leg found, best first, every id once; `skipped` says why a leg did not run.
+    """The results of one leg, best first, every id once; `skipped` is the reason if it did not run.
 
     `filled` holds the leg's scores for candidates that other legs found and this one, within its limit, did not. `warnings` say
     what the leg had to do otherwise than asked.
@@ -421,7 +421,7 @@ class Placing:
 
 @dataclass(frozen=True, slots=True)
 class Contribution:
-    """What one leg or signal added to a score; a hit's contributions, added in order, are its score to the last bit."""
+    """The contribution of one leg or signal to a score; a hit's contributions, added in order, are its score to the last bit."""
 
     step: str
     name: str
@@ -510,7 +510,7 @@ class Hit:
         return Record.of(self.stored)
 
     def why(self) -> str:
-        """What each leg and signal added, one a line, and their sum."""
+        """The contribution of each leg and signal, one per line, and their sum."""
         rows = [
             f"{c.delta:+.6f}  {c.step}:{c.name}{f'  ({c.formula})' if c.formula else ''}" for c in self.contributions
         ]

@@ -184,7 +184,7 @@ class Opener:
         return _one_at_a_time(cache(load))
 
     def _chosen(self, role: str, given: str | T | None) -> str | T | None:
-        """What the call names, else what the settings name; a stranger's folder may name pinned models only."""
+        """The model named by the call, else by the settings; an untrusted folder may name pinned models only."""
         if given != DEFAULT or not isinstance(given, str):
             return None if isinstance(given, str) and given == NONE else given
         name: str = getattr(self.settings, role)

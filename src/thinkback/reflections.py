@@ -1,4 +1,4 @@
-"""What a reflection says about itself: its text is a JSON object with its `members` and `keywords`."""
+"""Read the text of a reflection: a JSON object with its `members` and `keywords`."""
 
 import json
 

@@ -41,7 +41,7 @@ def _secret() -> Any:
 
 
 class Place(Enum):
-    """Where a setting can stand; the environment and the command line are both the user's shell."""
+    """The source of a setting; the environment and the command line are both the user's shell."""
 
     USER = "the user's file"
     FOLDER = "the working folder"
@@ -122,7 +122,7 @@ class Setting:
 
 @dataclass(frozen=True, slots=True)
 class Layer:
-    """What one source says, by dotted key; relative paths of a file are relative to its `folder`."""
+    """The values of one source, by dotted key; relative paths of a file are relative to its `folder`."""
 
     source: str
     values: Mapping[str, Any]
@@ -148,7 +148,7 @@ def described(**given: Any) -> list[Setting]:
 
 
 def layers(given: Mapping[str, Any], environ: Mapping[str, str] | None = None) -> list[Layer]:
-    """What each source says, the least important first."""
+    """The values of each source, the least important first."""
     environ = os.environ if environ is None else environ
     files = ((user_file(), Place.USER), (Path(FILE), Place.FOLDER))
     called = Layer(CALL, {key: value for key, value in given.items() if value is not None})
@@ -172,7 +172,7 @@ def settings_of(found: list[Layer]) -> Settings:
 
 @dataclass(frozen=True, slots=True)
 class Leaf:
-    """A key that holds a value: its type, and what its field says about it."""
+    """A key that holds a value: its type and the metadata of its field."""
 
     kind: type
     metadata: Mapping[str, Any]
@@ -223,7 +223,7 @@ def _with(settings: Any, key: str, value: Any) -> Any:
 
 
 def user_file() -> Path:
-    """The settings that hold wherever one stands."""
+    """The user's settings file, which applies in every working folder."""
     import platformdirs
 
     return Path(platformdirs.user_config_dir("thinkback", appauthor=False)) / FILE

@@ -68,7 +68,7 @@ class PlacingShape(TypedDict):
 
 
 class ContributionShape(TypedDict):
-    """What one leg or signal added; a hit's deltas, added in order, are its score."""
+    """The contribution of one leg or signal; a hit's deltas, added in order, are its score."""
 
     step: str
     name: str
@@ -96,7 +96,7 @@ class ScoredShape(TypedDict):
 
 
 class RunShape(TypedDict):
-    """What one leg found, best first; `skipped` says why it did not run."""
+    """The results of one leg, best first; `skipped` is the reason if it did not run."""
 
     leg: str
     skipped: str | None
@@ -161,7 +161,7 @@ class TracedRecallShape(RecallShape):
 
 
 class WhyNotShape(TypedDict):
-    """Why a memory is not among the hits; `legs` says where each leg ranks it."""
+    """Why a memory is not among the hits; `legs` has its rank in each leg."""
 
     id: str
     verdict: str

@@ -33,7 +33,7 @@ class ThemeShape(TypedDict):
 
 
 class ReflectedShape(TypedDict):
-    """What a consolidation did, or would do in a dry run; undo takes `batch`, null if there is nothing to undo."""
+    """The result of a consolidation, or its plan in a dry run; undo takes `batch`, null if there is nothing to undo."""
 
     promoted: list[str]
     linked: int
@@ -78,7 +78,7 @@ class UndoneShape(TypedDict):
 
 
 class BatchShape(TypedDict):
-    """One batch of the journal; `why_not` says why it cannot be undone, null if it can."""
+    """One batch of the journal; `why_not` is the reason why it cannot be undone, null if it can."""
 
     batch: str
     at: str

@@ -35,7 +35,7 @@ GOOD_RANK = 10  # a first answer beyond this rank is a failure worth explaining
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a recipe returned, best first; `explain` says why the gold has its ranks."""
+    """The results of a recipe, best first; `explain` explains the ranks of the gold."""
 
     ids: Sequence[str]
     scores: Sequence[float]
@@ -107,7 +107,7 @@ class BenchResult:
 
     @property
     def counted(self) -> str:
-        """One line that says what was counted and what was not."""
+        """One line with the numbers of counted and excluded questions."""
         left_out = [f"{n} {why}" for why, n in self.left_out.items()]
         notes = [f"{n} {what}" for what, n in self.notes.items()]
         sentence = f"n = {self.n}, the first {self.depth} results count"

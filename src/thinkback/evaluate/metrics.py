@@ -26,7 +26,7 @@ def relevant(gold: Gold) -> frozenset[str]:
 
 
 def found_at(gold: Gold, ranked: Sequence[str], k: int | None = None) -> int:
-    """How many relevant documents stand in the first k."""
+    """The number of relevant documents in the first k."""
     return len(relevant(gold).intersection(ranked[:k]))
 
 
@@ -68,7 +68,7 @@ def reciprocal_rank(gold: Gold, ranked: Sequence[str], k: int | None = None) -> 
 def ndcg_at(gold: Gold, ranked: Sequence[str], k: int | None = None) -> float:
     """Discounted gain over its ideal: Σ grade / log2(rank + 1), divided by the same sum of the best k of *all* gold.
 
-    Järvelin & Kekäläinen 2002, the linear gain of trec_eval. The ideal never comes from what was retrieved.
+    Järvelin & Kekäläinen 2002, the linear gain of trec_eval. The ideal never depends on the retrieved documents.
     """
     ideal = _dcg(sorted((grade for grade in gold.values() if grade > 0), reverse=True)[:k])
     if ideal == 0:

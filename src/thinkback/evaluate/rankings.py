@@ -20,7 +20,7 @@ from thinkback.evaluate.metrics import first_rank
 
 @dataclass(frozen=True, slots=True)
 class Ranking:
-    """What one recipe returned for one question, and the question's gold."""
+    """The results of one recipe for one question, and the question's gold."""
 
     question_id: str
     gold: Mapping[str, float]

@@ -36,7 +36,7 @@ _KEPT = 48
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Case:
-    """A question and what was gathered for it."""
+    """A question and the candidates gathered for it."""
 
     question: Question
     gathered: Gathered

@@ -1,4 +1,4 @@
-"""What a benchmark measures: recipes over a memory of each corpus, over your own store, or over other systems' runs.
+"""The systems that a benchmark measures: recipes over a memory of each corpus, over your own store, or over other systems' runs.
 
 Every corpus gets a temporary store. A benchmark is strict: a part that fails raises instead of letting the others answer.
 Recalls are not counted as accesses, because a question must not change the answer to the next one. One recall with each recipe
@@ -87,11 +87,11 @@ class Recipes:
         memory.remember_many(items)
 
     def memory(self, path: Path, now: int, *, read_only: bool = False) -> Memory:
-        """A strict memory over a file, with a clock that stands still."""
+        """A strict memory over a file, with a fixed clock."""
         return self._open(path, read_only=read_only, strict=True, count_accesses=False, clock=lambda: now)
 
     def cases(self, dataset: Dataset, recipe: Recipe, progress: Progress | None = None) -> list[Case]:
-        """What the recipe's legs and links retrieve for every question, to be ranked with other weights."""
+        """The candidates of the recipe's legs and links for every question, to be ranked with other weights."""
         check_replayable(recipe)
         asked: dict[str, list[Question]] = {}
         for question in dataset.questions:
@@ -113,7 +113,7 @@ class Recipes:
 
 
 def gathered(memory: Memory, question: Question, recipe: Recipe) -> Case:
-    """What a recall would rank, with the links that any signal may use."""
+    """The candidates of a recall, with the links that any signal may use."""
     return Case(question, memory.gather(question.text, recipe=with_all_links(recipe), now=question.now_us))
 
 

@@ -63,7 +63,7 @@ class Fold:
 
 @dataclass(frozen=True, slots=True)
 class Worth:
-    """What a part is worth: the metric without it, and the paired difference it makes."""
+    """The value of a part: the metric without it, and the paired difference."""
 
     part: str
     without: float
@@ -72,7 +72,7 @@ class Worth:
 
 @dataclass(frozen=True, slots=True)
 class Tuned:
-    """What was learned; `accepted` if the gain holds on questions held out."""
+    """The result of tuning; `accepted` if the gain holds on held-out questions."""
 
     base: Recipe
     recipe: Recipe
@@ -228,7 +228,7 @@ def _values(knobs: Sequence[Knob]) -> dict[str, Any]:
 
 
 def worth(replay: Replay, recipe: Recipe, by: Metric, compare: Comparison) -> tuple[Worth, ...]:
-    """What each weight is worth: the recipe against itself with that leg at weight 0, or without that signal."""
+    """The value of each weight: the recipe compared with itself with that leg at weight 0, or without that signal."""
     full = replay.values(recipe, by)
     found = []
     for part, without in _without_each(recipe):

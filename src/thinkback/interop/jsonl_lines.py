@@ -1,4 +1,4 @@
-"""One line of a JSON Lines file and the value it stands for."""
+"""Conversion between lines of a JSON Lines file and values."""
 
 import base64
 import binascii
@@ -75,7 +75,7 @@ def _jsonable(value: Any) -> Any:
 
 
 def read_line(line: str, types: Sequence[str] = TYPES) -> Value:
-    """The value of a line of one of these types, by default the first; InvalidInput says what is wrong with it."""
+    """The value of a line of one of these types, by default the first; InvalidInput if it is malformed."""
     data = _object(line)
     kind = data.pop("type", types[0])
     if kind not in types:
@@ -139,7 +139,7 @@ def _memory(data: dict[str, Any]) -> Draft | StoredRecord:
 
 
 def _version(draft: Draft, retired: int) -> StoredRecord:
-    """A retired version; it must say whose it is and when the store knew it."""
+    """A retired version; its memory and the time span in which the store knew it are required."""
     missing = [name for name in ("id", "created_at", "updated_at", "recorded_at") if getattr(draft, name) is None]
     if missing:
         raise InvalidInput(f"a retired version needs {', '.join(missing)}")

@@ -103,7 +103,7 @@ class AccessLog:
             self._finish(batch, written)
 
     def close(self) -> None:
-        """Write the log a last time; what cannot be written now is lost."""
+        """Write the log a last time; counts that cannot be written are lost."""
         with self._lock:
             self._closed = True
         self._writer.shutdown(wait=True)

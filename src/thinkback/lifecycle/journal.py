@@ -20,7 +20,7 @@ class Action:
     why: str = ""
 
     def with_datetimes(self) -> "Action":
-        """The same for a caller, who gets times as datetimes."""
+        """The same for callers, with times as datetimes."""
         return replace(self, before=with_datetimes(self.before), after=with_datetimes(self.after))
 
 

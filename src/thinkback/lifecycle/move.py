@@ -27,7 +27,7 @@ Progress = Callable[[int, int], None]
 
 @dataclass(frozen=True, slots=True)
 class Moved:
-    """What a move carried; on a second run only what was still missing."""
+    """Counts of what a move copied; a repeated run copies only what is missing."""
 
     memories: int
     versions: int

@@ -43,7 +43,7 @@ class Scan:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Evidence:
-    """What is about to be forgotten; kept only until the proof is complete."""
+    """The content to be forgotten; kept only until the proof is complete."""
 
     versions: Mapping[str, Sequence[StoredRecord]]
     vectors: Mapping[str, Vector]
@@ -68,7 +68,7 @@ def gather(store: Store, ids: Sequence[str]) -> Evidence:
 
 
 def search(store: Store, evidence: Evidence, now: int) -> Iterator[Search]:
-    """Search every leg and index for what was forgotten."""
+    """Search every leg and index for the forgotten content."""
     ids, anything = evidence.ids, Filter(now=now, everything=True)
     texts = list(evidence.records())
     yield Search("memories", len(ids), len(store.get(sorted(ids))))

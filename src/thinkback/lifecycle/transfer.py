@@ -132,7 +132,7 @@ class _Merge:
                 self._refuse(number, value)
 
     def finish(self) -> ImportReport:
-        """Take over the upkeep settings if the store was empty; return what was done."""
+        """Take over the upkeep settings if the store was empty; return the counts."""
         for key in CARRIED if self._was_empty else ():
             if key in self._header.settings:
                 self._store.set_setting(key, self._header.settings[key])
@@ -278,7 +278,7 @@ def _ends(edge: StoredEdge) -> tuple[str, str, str]:
 
 
 class Relation(Enum):
-    """What a version is to the versions a store has of the same memory."""
+    """The relation of a version to the store's versions of the same memory."""
 
     KNOWN = "the store has it"
     NEWER = "it follows the present one"

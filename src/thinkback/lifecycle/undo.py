@@ -1,4 +1,4 @@
-"""Undo a batch of the journal, newest action first; what was changed since is skipped and reported."""
+"""Undo a batch of the journal, newest action first; memories changed since are skipped and reported."""
 
 import json
 from collections.abc import Callable, Mapping, Sequence

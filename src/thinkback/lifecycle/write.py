@@ -1,4 +1,4 @@
-"""What a caller writes: new memories, new versions, changes in place, archive and restore."""
+"""Writes of a caller: new memories, new versions, changes in place, archive and restore."""
 
 import json
 from collections.abc import Mapping, Sequence

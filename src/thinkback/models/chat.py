@@ -32,7 +32,7 @@ class Chat(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Guarded:
-    """A chat of the caller's own, whose every failure becomes a `RemoteError`."""
+    """A chat function of the caller; every failure becomes a `RemoteError`."""
 
     chat: Chat
 

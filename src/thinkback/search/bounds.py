@@ -1,4 +1,4 @@
-"""Checks of the numbers and names in a recipe; every error says which setting, the value given, and what is allowed."""
+"""Checks of the numbers and names in a recipe; every error names the setting, the given value and the allowed ones."""
 
 import math
 from collections.abc import Iterable
@@ -15,7 +15,7 @@ def finite(value: Any, what: str) -> float:
 
 
 def at_least(low: float, value: Any, what: str, hint: str = "") -> None:
-    """`hint` says what to write instead, where the bound does not say it."""
+    """`hint` names an alternative, where the bound alone does not help."""
     _check(finite(value, what) >= low, f"{what} must be at least {low:g}; got {value!r}", hint)
 
 

@@ -1,4 +1,4 @@
-"""What a search works with, and what it notes on the way."""
+"""The environment of a search, and the notes it collects."""
 
 import time
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""The pure half of a search: from what was gathered to an ordered ledger; the same input gives the same bits."""
+"""The pure half of a search: from gathered candidates to an ordered ledger; the same input gives the same bits."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -109,7 +109,7 @@ def relevance(ledger: Ledger, weight: float | None) -> Ledger:
 
 
 def deltas(scores: Floats, values: Floats, term: Term) -> Floats:
-    """What a term adds to every score."""
+    """The contribution of a term to every score."""
     return entering(scores, values, term.how, term.weight, term.base)
 
 

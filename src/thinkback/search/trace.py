@@ -15,7 +15,7 @@ from thinkback.stores.base import StoreState
 
 @dataclass(frozen=True, slots=True)
 class WhyNot:
-    """Why a memory is not among the hits; `legs` says where each leg ranks it."""
+    """Why a memory is not among the hits; `legs` has its rank in each leg."""
 
     id: str
     verdict: str

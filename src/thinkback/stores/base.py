@@ -216,7 +216,7 @@ class Store(Protocol):
     def between(self, pairs: Sequence[tuple[str, str]], filter: Filter, most: int) -> Counts:
         """For each pair of memories of one thread, the earlier first, how many that pass `filter` lie between.
 
-        Counted without `filter.ids` and up to `most`, which also stands for two that are not in one thread, or gone.
+        Counted without `filter.ids` and up to `most`, which is also the value for two that are not in one thread, or do not exist.
         """
         ...
 
@@ -229,7 +229,7 @@ class Store(Protocol):
         ...
 
     def frequencies(self, words: Sequence[str]) -> tuple[int, Mapping[str, int]]:
-        """How many present memories there are, reflections aside, and in how many each word stands, by the index's own reading."""
+        """The number of present memories without reflections, and the number that contain each word, by the index's tokenizer."""
         ...
 
     # -- search: higher is better, best first, ties by id
@@ -310,7 +310,7 @@ class Store(Protocol):
         ...
 
     def repair(self) -> Problems:
-        """Rebuild what `check` found repairable; return what is left."""
+        """Repair what `check` found; return the problems that remain."""
         ...
 
     def stats(self) -> Mapping[str, Any]:

@@ -1,4 +1,4 @@
-"""A cache of present records, kept while the change counter stands still; the store stays the truth."""
+"""A cache of present records, kept until the change counter changes; the store is authoritative."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace

@@ -12,7 +12,7 @@ LastPositions = Callable[[Sequence[str]], Mapping[str, int]]  # the last positio
 
 
 def first_version(draft: Draft, id: str, position: int | None, now: int) -> StoredRecord:
-    """The first version of a memory; what the draft leaves open is filled in."""
+    """The first version of a memory; open fields of the draft are filled in."""
     created = now if draft.created_at is None else draft.created_at
     recorded = now if draft.recorded_at is None else draft.recorded_at
     return StoredRecord(
@@ -78,7 +78,7 @@ def positions(drafts: Sequence[Draft], last_positions: LastPositions) -> list[in
 def next_version(
     old: StoredRecord, changes: Mapping[str, Any], now: int, last_positions: LastPositions
 ) -> StoredRecord:
-    """The version that replaces another; whether it has a vector is for the store to say."""
+    """The version that replaces another; the store sets whether it has a vector."""
     # A clock that runs backwards must not make a version end before it began.
     recorded = max(now, old.recorded_at)
     new = replace(old, **changes, updated_at=now, recorded_at=recorded)

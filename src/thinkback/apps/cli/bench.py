@@ -35,14 +35,14 @@ JsonFile = Annotated[Path, typer.Argument(metavar="FILE", help="The benchmark's 
 
 
 class Level(StrEnum):
-    """What a memory of a conversation is."""
+    """The unit that is stored as one memory of a conversation."""
 
     TURN = "turn"
     SESSION = "session"
 
 
 class Systems(Protocol):
-    """What can be measured."""
+    """The benchmarks."""
 
     @property
     def open(self) -> "OpenCorpus": ...
@@ -51,7 +51,7 @@ class Systems(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Measuring:
-    """How a benchmark is run and what it leaves behind."""
+    """How a benchmark runs and which files it writes."""
 
     limit_questions: Annotated[
         int | None, typer.Option(min=1, help="Maximum number of questions, spread over all corpora.")

@@ -128,11 +128,11 @@ class Models(Embedder):
 
 
 class Filters(options_of(FILTERS, "Filters")):  # type: ignore[misc]
-    """What may be found; `given()` are keyword arguments of `recall`, `list` and `count`."""
+    """Filters; `given()` are keyword arguments of `recall`, `list` and `count`."""
 
 
 class Fields(options_of((field for field in REMEMBERED if field.name != "text"), "Fields of the memory")):  # type: ignore[misc]
-    """What a memory carries besides its text; `given()` are keyword arguments of `remember`."""
+    """Fields of a memory besides its text; `given()` are keyword arguments of `remember`."""
 
 
 class Changes(options_of((field for field in CHANGEABLE if field.name != "text"), "Fields of the memory")):  # type: ignore[misc]

@@ -1,4 +1,4 @@
-"""What the command line prints: results on stdout, everything else on stderr, colour only on a terminal."""
+"""Output of the command line: results on stdout, everything else on stderr, colour only on a terminal."""
 
 import json
 import re

@@ -107,7 +107,7 @@ def regression_tables(found: Regression, threshold: float, most: int = 20) -> Gr
 
 
 def verdict(found: Regression, threshold: float) -> str:
-    """One line that says whether the fall is too far."""
+    """One line with the verdict on the threshold."""
     change = f"{found.metric.name} {found.before:.4f} → {found.after:.4f} on {found.n} questions"
     span = f"difference {found.difference.mean:+.4f} [{found.difference.low:+.4f}, {found.difference.high:+.4f}]"
     rest = f"{len(found.risen)} rose, {len(found.fallen)} fell"
@@ -131,7 +131,7 @@ def _rank(rank: int | None) -> str:
 
 
 def tune_tables(tuned: Tuned) -> Group:
-    """What was learned, how it did on each fold held out, what each weight is worth, and the verdict."""
+    """The learned weights, the result on each held-out fold, the value of each weight, and the verdict."""
     parts: list[Table | Text] = [_changes(tuned), _folds(tuned), _worth(tuned), Text(tuned.verdict)]
     return Group(*parts)
 
@@ -208,7 +208,7 @@ def _intervals_data(means: Mapping[str, Interval]) -> dict[str, dict[str, float]
 
 
 def tune_data(tuned: Tuned) -> dict[str, object]:
-    """What was learned, as plain data."""
+    """The learned recipe as plain data."""
     return {
         "accepted": tuned.accepted,
         "verdict": tuned.verdict,

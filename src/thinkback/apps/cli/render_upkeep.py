@@ -62,7 +62,7 @@ def _show_proof(receipt: Receipt) -> None:
 
 
 def show_tidied(done: Tidied) -> None:
-    """What a tidying did or would do."""
+    """The actions of a `tidy`, done or planned."""
     if not done.actions:
         show(styled("nothing to do", "green"))
         return
@@ -84,7 +84,7 @@ def _change(before: Mapping[str, Any], after: Mapping[str, Any]) -> str:
 
 
 def show_undone(done: Undone, common: Common) -> None:
-    """What was undone, left alone and passed over; an error when nothing of a named batch can be undone."""
+    """Undone, skipped and passed-over actions; an error if nothing of a named batch can be undone."""
     if done.skipped and not done.undone:
         raise NotFound(f"nothing of {done.batch} can be undone: {why_left(done.skipped)}")
     if not common.json:
@@ -149,7 +149,7 @@ def first_members(themes: Sequence[Theme]) -> list[str]:
 
 
 def show_reflected(done: Reflected, themes: Sequence[Theme], named: Mapping[str, Record]) -> None:
-    """What a consolidation did or would do; `named` holds the first members of themes."""
+    """The result of a consolidation, or its plan in a dry run; `named` holds the first members of themes."""
     if themes:
         label = {**dict.fromkeys(done.refreshed, "refreshed"), **dict.fromkeys(done.created, "new")}
 

@@ -103,7 +103,7 @@ async def import_(site: Site, call: Call) -> responses.ImportedShape:
 
 
 async def who(site: Site, call: Call) -> responses.WhoShape:
-    """What the bearer of this token may do."""
+    """The scopes and spaces of this token."""
     grant = call.grant
     scopes = [scope for scope in SCOPES if scope in grant.scopes]
     return {"name": grant.name, "scopes": scopes, "spaces": sorted(grant.spaces)}
@@ -186,7 +186,7 @@ def _leased(site: Site, call: Call, work: Callable[[Memory], T]) -> Callable[[],
 
 
 def _export_file(memory: Memory) -> IO[bytes]:
-    """The whole export in a temporary file, so that a slow reader blocks nobody."""
+    """The whole export in a temporary file, so that a slow reader does not block others."""
     from thinkback.interop.jsonl import export_lines
 
     file = tempfile.SpooledTemporaryFile(max_size=1_000_000)  # noqa: SIM115 - the response closes it

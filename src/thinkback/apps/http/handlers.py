@@ -20,7 +20,7 @@ from thinkback.search.trace import Recall
 
 
 def recall(memory: Memory, asked: requests.Recall) -> wire.TracedRecallShape:
-    """Search; every hit says what each leg and signal added to its score."""
+    """Search; every hit has the contributions of each leg and signal to its score."""
     return _recall(_searched(memory, asked), asked.trace)
 
 
@@ -201,7 +201,7 @@ def unlink(memory: Memory, asked: requests.Unlink) -> responses.RemovedShape:
 
 
 def forget_verified(memory: Memory, asked: requests.Ids) -> wire_upkeep.ReceiptShape:
-    """Forget, then prove it: search every leg, index and file for what was forgotten."""
+    """Forget, then prove it: search every leg, index and file for the forgotten memories."""
     return wire_upkeep.receipt(memory.forget_verified(*asked.ids))
 
 
@@ -234,7 +234,7 @@ def check(memory: Memory, asked: requests.Nothing) -> responses.ProblemsShape:
 
 
 def repair(memory: Memory, asked: requests.Nothing) -> responses.ProblemsShape:
-    """Rebuild what can be rebuilt; returns the problems that are left."""
+    """Repair what `check` found; returns the problems that remain."""
     return {"problems": [wire.problem(problem) for problem in memory.repair()]}
 
 

@@ -1,4 +1,4 @@
-"""Browser sessions: a one-time code or a token becomes a cookie that says nothing about the token."""
+"""Browser sessions: a one-time code or a token becomes a cookie that reveals nothing about the token."""
 
 import secrets
 from base64 import b64encode
@@ -84,7 +84,7 @@ class Sessions:
 
 
 class Login:
-    """What a browser without a session may do: follow a link with a code, or send a token in a form."""
+    """The routes for a browser without a session: follow a link with a code, or send a token in a form."""
 
     def __init__(self, tokens: Tokens, sessions: Sessions) -> None:
         self._tokens = tokens

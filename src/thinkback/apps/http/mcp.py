@@ -61,7 +61,7 @@ class HttpAccess:
 
 
 def _state(context: Context) -> Any:
-    """What the access control left with the request."""
+    """The state that the access control attached to the request."""
     assert context.request is not None  # streamable HTTP always has a request
     return context.request.state
 

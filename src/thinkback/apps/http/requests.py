@@ -66,7 +66,7 @@ def filters_model(filters: Iterable[fields.FilterField]) -> type[Parameters]:
 
 
 def fields_model(rows: Iterable[fields.Field]) -> type[Parameters]:
-    """A model of fields to be stored, all optional; null stands for the default."""
+    """A model of fields to be stored, all optional; null means the default."""
     return _model("Fields", rows, lambda field: True)
 
 

@@ -126,7 +126,7 @@ class SpacesShape(TypedDict):
 
 
 class ImportedShape(TypedDict):
-    """What was imported."""
+    """The result of an import."""
 
     imported: dict[str, Any]
 
@@ -138,7 +138,7 @@ class HealthShape(TypedDict):
 
 
 class WhoShape(TypedDict):
-    """What the bearer of this token may do."""
+    """The scopes and spaces of a token."""
 
     name: str
     scopes: list[str]

@@ -96,7 +96,7 @@ def listen(address: Address) -> socket.socket:
 
 
 def loaded(app: ASGIApp, address: Address, log_level: str = "warning") -> uvicorn.Config:
-    """The settings with the certificate loaded, so that a bad one is reported before the server says it is up."""
+    """The settings with the certificate loaded, so that a bad one is reported before the server reports that it is up."""
     settings = config(app, address, log_level)
     for path in filter(None, (address.certificate, address.key)):
         try:

@@ -55,7 +55,7 @@ class Spans:
 
 
 def exporting() -> Spans:
-    """Spans exported by OTLP to where the standard OTEL_ variables say."""
+    """Spans that are exported by OTLP, as configured by the standard OTEL_ variables."""
     try:
         from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
         from opentelemetry.sdk.resources import Resource

@@ -95,7 +95,7 @@ class LinkedAnswer(TypedDict):
 
 
 class ReflectedAnswer(ReflectedShape):
-    """What a consolidation did, or would do in a dry run."""
+    """The result of a consolidation, or its plan in a dry run."""
 
     notice: str
 

@@ -10,7 +10,7 @@ from thinkback.errors import DatasetError
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """One memory to be found; `id` is neutral (it says nothing about being an answer) and unique in its corpus."""
+    """One memory to be found; `id` is neutral (it does not reveal an answer) and unique in its corpus."""
 
     id: str
     text: str
@@ -46,7 +46,7 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Dataset:
-    """Corpora and the questions asked of them; `left_out` says which questions are not counted, and why."""
+    """Corpora and the questions asked of them; `left_out` counts the excluded questions by reason."""
 
     name: str
     corpora: tuple[Corpus, ...]

@@ -1,4 +1,4 @@
-"""Reads benchmark files, with errors that name the file, the place and what was expected."""
+"""Read benchmark files; errors name the file, the place and the expected value."""
 
 import json
 from collections.abc import Iterator

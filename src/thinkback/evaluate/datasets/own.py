@@ -1,4 +1,4 @@
-"""Your own store as a benchmark: the queries that were judged, asked again of the memories as they stand."""
+"""Your own store as a benchmark: the judged queries, asked again of the present memories."""
 
 from collections import Counter
 from collections.abc import Iterable

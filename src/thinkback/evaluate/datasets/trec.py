@@ -24,7 +24,7 @@ class TrecRun:
 
     @property
     def fingerprint(self) -> str:
-        """Sixteen hex digits of every ranking, whatever the run is called and in whichever order its queries stand."""
+        """A hash of every ranking (16 hex digits), independent of the run's name and of the order of queries."""
         return sha256(repr(sorted(self.rankings.items())).encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 

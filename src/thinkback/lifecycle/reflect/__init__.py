@@ -1,1 +1,1 @@
-"""Consolidation ("dreaming"): promote what matters, link what is alike, and write a reflection for every theme."""
+"""Consolidation ("dreaming"): promote important memories, link similar ones, and write a reflection for every theme."""

@@ -56,7 +56,7 @@ class Theme:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Reflected(Result):
-    """What a consolidation did, or in a dry run would do.
+    """The result of a consolidation, or its plan in a dry run.
 
     `themes` are all current themes. `created`, `refreshed` (in place, with new keywords or a first sentence) and `removed` (their
     members are grouped differently now) are ids of reflections. `refused` counts clusters by the reason they are not themes.

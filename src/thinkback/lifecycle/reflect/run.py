@@ -31,7 +31,7 @@ def reflect(
     chat: Chat | None = None,
     limits: Limits = LIMITS,
 ) -> Reflected:
-    """Consolidate a store, or in a dry run only say what would change; a `chat` adds sentences once all is written."""
+    """Consolidate a store, or in a dry run only plan it; a `chat` adds sentences once all is written."""
     run = _Run(store, now, settings, dry_run, journal.new_batch("reflect", now))
     seen = observe(store, now)
     promoted = tuple(run.promote(seen))
@@ -103,7 +103,7 @@ class _Run:
         )
 
     def _write(self, planned: Plan, seen: Observations) -> "_Changed":
-        """Write the plan, except what another process wrote or removed in the meantime."""
+        """Write the plan, except parts that another process wrote or removed in the meantime."""
         there = self.store.get([id for theme in (*planned.new, *planned.stale) for id in (theme.id, *theme.members)])
         if any(id not in there for theme in (*planned.new, *planned.stale) for id in theme.members):
             raise Overtaken  # a member was forgotten; the others may form another theme

@@ -25,7 +25,7 @@ __all__ = ["EMBEDDERS", "CachedQueries", "CallbackEmbedder", "Embedder", "Row", 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One scheme of embedder names: how it is written, what it is, and how to open it from the rest of the name."""
+    """One scheme of embedder names: its syntax, a description, and a function that opens it from the rest of the name."""
 
     written: str
     about: str

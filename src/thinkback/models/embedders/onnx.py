@@ -22,7 +22,7 @@ _Item = TypeVar("_Item")
 
 @dataclass(frozen=True, slots=True)
 class OnnxSettings:
-    """What the model was trained with; `weights` identifies the files in the fingerprint."""
+    """The settings of the model's training; `weights` identifies the files in the fingerprint."""
 
     name: str
     weights: str

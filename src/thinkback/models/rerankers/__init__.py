@@ -18,7 +18,7 @@ __all__ = ["RERANKERS", "Reranker", "Row", "TimedReranker", "open_reranker", "re
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One scheme of reranker names: how it is written, what it is, and how to open it from the rest of the name."""
+    """One scheme of reranker names: its syntax, a description, and a function that opens it from the rest of the name."""
 
     written: str
     about: str

@@ -1,4 +1,4 @@
-"""What a reranker is, and reranking a list of mappings with one."""
+"""The reranker protocol, and a function that reranks a list of mappings."""
 
 import math
 from collections.abc import Callable, Mapping, Sequence

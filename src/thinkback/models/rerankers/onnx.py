@@ -21,7 +21,7 @@ from thinkback.models.tokenizer import open_tokenizer, well_formed, windows
 
 @dataclass(frozen=True, slots=True)
 class CrossEncoderSettings:
-    """What the model was trained with, and how much of a query and a text it is given."""
+    """The settings of the model's training, and the limits of a query and a text."""
 
     name: str
     weights: str

@@ -73,7 +73,7 @@ class Qwen3Reranker:
         return [score or 0.0 for score in self._batched(asked, sorted(asked, key=lambda i: len(asked[i])), len(texts))]
 
     def scores_until(self, query: str, texts: Sequence[str], deadline: Deadline) -> list[float | None]:
-        """Batches follow the order given, so that what is left out is the end of the list."""
+        """Score in the given order, so that a time limit cuts off the end of the list."""
         asked = self._asked(query, texts)
         return self._batched(asked, list(asked), len(texts), deadline)
 

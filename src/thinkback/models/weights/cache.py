@@ -68,7 +68,7 @@ def path(name: str, options: FetchOptions | None = None) -> Path:
 
 
 def verify(name: str, options: FetchOptions | None = None) -> list[str]:
-    """What is wrong with the model's files; reads every byte and changes nothing."""
+    """Problems of the model's files; reads every byte and changes nothing."""
     options = options or FetchOptions()
     model = find(name)
     return problems(model, _where(model, options), _recorded(model, options), thorough=True)

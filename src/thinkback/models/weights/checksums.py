@@ -33,7 +33,7 @@ def weights_of(folder: Path, *names: str) -> str:
 
 
 def problems(model: Model, folder: Path, known: Mapping[str, str], thorough: bool = False) -> list[str]:
-    """What is wrong with the files of a model in a folder, a sentence each; `known` has checksums of unpinned files."""
+    """Problems of a model's files in a folder, one sentence each; `known` has checksums of unpinned files."""
     stamp = {} if thorough else _read_stamp(folder)
     found = [_problem(file, folder, file.sha256 or known.get(file.name, ""), stamp) for file in model.files]
     return [problem for problem in found if problem]

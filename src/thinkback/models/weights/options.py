@@ -1,4 +1,4 @@
-"""What a caller may choose about fetching and running models, and which package indexes pip and uv are configured to use.
+"""Options for fetching and running models, and the package indexes that pip and uv are configured to use.
 
 Everything is a function of its arguments; the caller reads the environment.
 """

@@ -13,7 +13,7 @@ from thinkback.errors import ModelUnavailable, did_you_mean
 
 
 class Kind(StrEnum):
-    """What a model does, which decides the code that runs it."""
+    """The task of a model, which selects the code that runs it."""
 
     EMBEDDER = "embedder"
     STATIC = "static"
@@ -91,7 +91,7 @@ class Model:
 
     @property
     def weights(self) -> str:
-        """The identity of the files that decide what the model computes."""
+        """The identity of the files that determine the model's output."""
         return "+".join(file.sha256[:16] or file.name for file in self.files if file.name != "config.json")
 
     @property

@@ -1,4 +1,4 @@
-"""What a fusion is: a pure function from runs to a ledger of candidates."""
+"""The fusion protocol: a pure function from runs to a ledger of candidates."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""What a leg is: it retrieves one best-first run; filters apply inside it, before its limit."""
+"""The leg protocol: a leg retrieves one best-first run; filters apply inside it, before its limit."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -17,7 +17,7 @@ Stage = Literal["text", "vector", "time", "runs"]
 class Leg(Protocol):
     """Subclass it as a frozen dataclass with `weight`, `limit` and its parameters.
 
-    `stage` says what the leg waits for: "text" nothing, "vector" the query's vector, "time" the complete query, "runs" the runs
+    `stage` is what the leg waits for: "text" nothing, "vector" the query's vector, "time" the complete query, "runs" the runs
     of the other legs. A leg that `fills` can score any memory, so it can be run again over the candidates of other legs.
     `only_kind` names the kind of memory that a leg for one kind finds.
     """

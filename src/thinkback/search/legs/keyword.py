@@ -41,7 +41,7 @@ class Keyword(Leg):
         return Run(self.name, tuple(found))
 
     def _again(self, refused: KeywordQuery, filter: Filter, store: Store) -> Run:
-        """What the fallback finds for an expression that full text refused, if the query has one."""
+        """Results of the fallback for an expression that the full-text index rejected, if the query has one."""
         log.warning("full text refused a keyword query of %d characters", len(refused.expression))
         if not refused.fallback:
             return Run(self.name, warnings=(Notice(REFUSED, f"{_UNREADABLE}; no keyword hits"),))

@@ -29,7 +29,7 @@ class Asked:
     time: Future[Anchor | None] | None
 
     def answer(self, query: Query, warn: Callable[[str, ThinkbackError], None]) -> Query:
-        """The query with what the model added; a failure adds a warning and changes nothing."""
+        """The query with the model's additions; a failure adds a warning and changes nothing."""
         for part, field in (("tags", "tags"), ("time", "anchor")):
             request: Future[Any] | None = getattr(self, part)
             try:
@@ -145,7 +145,7 @@ def _day(answer: dict[str, Any]) -> date:
 
 
 def _tolerance(answer: dict[str, Any]) -> float:
-    """Between half a day and half a year; a week when the model says nothing useful."""
+    """Between half a day and half a year; a week if the model gives no usable answer."""
     given = answer.get("tolerance_days")
     if isinstance(given, bool) or not isinstance(given, int | float) or given != given:
         return 7.0

@@ -44,7 +44,7 @@ class Parsing:
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Query:
-    """A parsed query; `vector` is set once the text is embedded, else `no_vector` says why it is not.
+    """A parsed query; `vector` is set once the text is embedded, else `no_vector` is the reason.
 
     `focused` is the text without the words that most memories contain, if there are such words and others remain.
     """

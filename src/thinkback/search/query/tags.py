@@ -1,4 +1,4 @@
-"""Tags a query suggests: hashtags, and tags of the store that stand in it.
+"""Tags a query suggests: hashtags, and tags of the store that occur in it.
 
 Inferred tags only raise scores; only tags that a caller passes filter.
 """
@@ -64,7 +64,7 @@ class Vocabulary:
         return self._known.get(_fold(tag), ())
 
     def within(self, text: str) -> Iterator[str]:
-        """The known tags that stand as whole words in a text, in its order."""
+        """The known tags that occur as whole words in a text, in its order."""
         pieces = _pieces(text)
         for start in range(len(pieces)):
             spelled = pieces[start]

@@ -10,7 +10,7 @@ from thinkback.search.recipes.named import named
 
 
 def load(path: str | Path) -> Recipe:
-    """Read a recipe; `extends = "default"` starts from a named one and changes only what is written."""
+    """Read a recipe; `extends = "default"` starts from a named one."""
     path = Path(path)
     try:
         data = tomllib.loads(path.read_text(encoding="utf-8"))

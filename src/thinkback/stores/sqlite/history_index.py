@@ -1,4 +1,4 @@
-"""Keyword search in what the store knew at an earlier moment.
+"""Keyword search in the versions that the store knew at an earlier moment.
 
 The versions known then get a separate index in memory, so that only they count in the statistics of BM25 and a score is the
 one the store would have given at that moment. Indexes of the last few moments are kept until the store changes.

@@ -62,7 +62,7 @@ def search(connection: apsw.Connection, query: KeywordQuery, filter: Filter, lim
 def with_reflections(
     connection: apsw.Connection, others: list[Scored], query: KeywordQuery, filter: Filter, limit: int
 ) -> list[Scored]:
-    """What the postings gave, and the reflections, which are not among them."""
+    """The results from the postings and the reflections, which have no postings."""
     found = search_table(connection, THEMES, query, filter, limit) if THEMES in homes(filter) else []
     return joined((others, found), limit)
 
@@ -90,7 +90,7 @@ def search_table(
 
 
 def frequencies(connection: apsw.Connection, words: Sequence[str]) -> tuple[int, dict[str, int]]:
-    """How many present memories there are, reflections aside, and in how many of them each word stands."""
+    """The number of present memories without reflections, and the number that contain each word."""
     sql = "SELECT count(*) FROM memories WHERE retired_at IS NULL AND kind <> ?"
     total = int(connection.execute(sql, (REFLECTION,)).get)
     connection.execute(f"CREATE VIRTUAL TABLE IF NOT EXISTS temp.terms USING fts5vocab(main, {PRESENT}, row)")

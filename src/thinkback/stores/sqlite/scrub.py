@@ -1,4 +1,4 @@
-"""Clearing forgotten text from the database file and its log.
+"""Clear forgotten text from the database file and its log.
 
 SQLite overwrites what it deletes, but moving rows between pages leaves copies in the unused parts of pages, and the log holds
 older pages. Only a VACUUM and an emptied log remove them all. `forget` records in its own transaction that a scrub is pending. It
