@@ -6,8 +6,7 @@ A line holds `run` (the identity of dataset, recipe and embedder), `question`, `
 
 import json
 import math
-import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
@@ -104,14 +103,6 @@ def _number(node: Node) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
         raise node.error(f"expected a finite number, found {value!r}", "not_a_number")
     return float(value)
-
-
-def write_rankings(path: Path, rankings: Iterable[Ranking]) -> None:
-    """Write a whole file atomically."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    fresh = path.with_name(f"{path.name}.{os.getpid()}.new")
-    fresh.write_text("".join(to_line(ranking) + "\n" for ranking in rankings), encoding="utf-8")
-    os.replace(fresh, path)
 
 
 class RankingLog:

@@ -12,7 +12,6 @@ from thinkback import fields
 from thinkback.apps.validation import TEXT_LIMIT, strict_json
 
 MAX_BATCH = 1000
-MAX_HITS = 1000
 _INT64 = 1 << 63
 
 Word = Annotated[str, Field(max_length=500)]
