@@ -7,9 +7,11 @@ of the query. What is more than plain words (phrases, prefixes, operators) is ju
 are put into a table in memory and scored with the space's own number of rows and average length.
 """
 
+import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from threading import Lock
 from typing import Any
 
 import apsw
@@ -80,9 +82,14 @@ class Frequencies:
     def __init__(self) -> None:
         self._at: tuple[str, int] = ("", -1)
         self._known: dict[tuple[int, str], int] = {}
+        self._lock = Lock()  # two legs of one recall often look for the same words; the second waits for the first
 
     def of(self, tx: Tx, number: int, terms: Sequence[str]) -> dict[str, int]:
         """For a class of postings."""
+        with self._lock:
+            return self._of(tx, number, terms)
+
+    def _of(self, tx: Tx, number: int, terms: Sequence[str]) -> dict[str, int]:
         at = (tx.counters.store_id, tx.counters.contents)
         if at != self._at or len(self._known) > self.MOST:
             self._at, self._known = at, {}
@@ -168,8 +175,6 @@ def _narrowed(
 
 
 def _columns(text: str, essence: str | None, tags: str) -> tuple[str, str, str]:
-    import json
-
     return fulltext.columns(text, essence, json.loads(tags))
 
 

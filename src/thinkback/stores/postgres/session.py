@@ -132,9 +132,9 @@ class Sessions:
         if current is not None:
             yield current
             return
-        with self._begun("ISOLATION LEVEL REPEATABLE READ READ ONLY") as (connection, _), errors.translated():
+        with self._begun("ISOLATION LEVEL REPEATABLE READ READ ONLY") as (connection, counters), errors.translated():
             try:
-                yield Tx(connection, self.space)
+                yield Tx(connection, self.space, counters)
             finally:
                 _end(connection, "COMMIT")
 
@@ -179,9 +179,8 @@ class Sessions:
             return
         if self.server.read_only:
             raise StoreReadOnly(f"{self.server.name} was opened with read_only=True and cannot be changed")
-        lock = f"; SELECT {COUNTERS} FROM thinkback.spaces s WHERE s.space = {self.space} FOR UPDATE"
-        with self._begun("ISOLATION LEVEL READ COMMITTED", lock) as (connection, locked):
-            tx = Tx(connection, self.space, counters_of(locked))
+        with self._begun("ISOLATION LEVEL READ COMMITTED", " FOR UPDATE") as (connection, counters):
+            tx = Tx(connection, self.space, counters)
             self._local.tx = tx
             try:
                 with errors.translated():
@@ -206,19 +205,28 @@ class Sessions:
             tx.connection.execute("RELEASE SAVEPOINT inner_write")
 
     @contextmanager
-    def _begun(self, how: str, lock: str = "") -> Iterator[tuple[Connection, list[tuple[Any, ...]]]]:
-        """A connection with a transaction begun, and the row that `lock` locked; a broken connection is replaced."""
-        begin = f"BEGIN {how}; SET LOCAL thinkback.space = '{self.space}'{lock}"
+    def _begun(self, how: str, lock: str = "") -> Iterator[tuple[Connection, Counters]]:
+        """A connection with a transaction begun, and the counters of the space; a broken connection is replaced.
+
+        All of it is one message to the server. What is small is not worth compiling there, so that is left off.
+        """
+        begin = (
+            f"BEGIN {how}; SET LOCAL thinkback.space = '{self.space}'; SET LOCAL jit = off; "
+            f"SELECT {COUNTERS} FROM thinkback.spaces s WHERE s.space = {self.space}{lock}"
+        )
         for attempt in range(errors.TRIES):
             with self.server.connection() as connection:
                 try:
                     begun = connection.execute(begin)
-                    locked = _last_rows(begun) if lock else []
+                    counters = counters_of(_last_rows(begun))
+                except NotFound:
+                    _end(connection, "ROLLBACK")
+                    raise
                 except psycopg.OperationalError as error:
                     if attempt + 1 == errors.TRIES or not isinstance(errors.of(error), StoreUnreachable):
                         raise
                 else:
-                    yield connection, locked
+                    yield connection, counters
                     return
             time.sleep(_PAUSE_S * 2**attempt)
             self.server.discard_broken()

@@ -1,0 +1,50 @@
+"""A server over a database: spaces without files, tokens that several servers share, a pool in the metrics."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from starlette.testclient import TestClient
+
+from thinkback.apps.http.app import Served, build
+from thinkback.apps.http.tokens import EVERY_SPACE, SCOPES, DatabaseTokens
+from thinkback.errors import InvalidInput
+from thinkback.opening import Opener
+from thinkback.settings import Settings
+from thinkback.stores.postgres import PostgresSpaces
+
+from postgres_server import LocalServer  # isort: skip
+
+pytestmark = pytest.mark.postgres
+
+
+@pytest.fixture(scope="module")
+def url() -> Iterator[str]:
+    server = LocalServer()
+    yield server.database()
+    server.stop()
+
+
+def _client(url: str, folder: Path) -> tuple[TestClient, DatabaseTokens]:
+    tokens = DatabaseTokens(PostgresSpaces(url, pool_size=2), folder / "tokens.toml")
+    opener = Opener(Settings(embedder="none", reranker="none"))
+    served = Served(folder=folder / "spaces", opener=opener, tokens=tokens, database=url, host_names=("testserver",))
+    return TestClient(build(served).app), tokens
+
+
+def test_two_servers_share_spaces_and_tokens(url: str, tmp_path: Path) -> None:
+    (one, tokens), (two, others) = _client(url, tmp_path), _client(url, tmp_path)
+    secret = tokens.add("laptop", SCOPES, [EVERY_SPACE])
+    assert (others.exists(), [grant.name for grant in others.all()]) == (True, ["laptop"])
+    with pytest.raises(InvalidInput):
+        tokens.add("laptop", SCOPES, [EVERY_SPACE])
+    headers = {"Authorization": f"Bearer {secret}"}
+    with one, two:
+        told = one.post("/v1/memories?space=alice", json={"text": "a grey cat"}, headers=headers)
+        assert told.status_code < 300, told.text
+        found = two.post("/v1/recall?space=alice", json={"query": "cat"}, headers=headers)
+        assert "a grey cat" in found.text
+        assert "thinkback_pool_connections" in two.get("/metrics", headers=headers).text
+        assert not (tmp_path / "spaces").exists()
+    tokens.revoke("laptop")
+    assert tokens.grant(secret) is None
