@@ -165,9 +165,13 @@ def _counters(tx: Tx) -> Iterator[Problem]:
         yield Problem(
             "counters", f"the counters ({kept.last_seq}, {kept.changes}) lag behind the rows ({seq}, {changed})"
         )
-    said = (kept.documents, kept.tokens, kept.themes, kept.theme_tokens)
-    if said != (documents, tokens, themes, theme_tokens):
+    said = (kept.documents, kept.tokens, kept.themes, kept.theme_tokens, kept.exact_tokens)
+    if said != (documents, tokens, themes, theme_tokens, _exact_tokens(tx)):
         yield Problem("counters", f"the statistics {said} are not those of the rows")
+
+
+def _exact_tokens(tx: Tx) -> int:
+    return sum(words.exact_length(record) for _, record in records_where(tx, _NOT_RETIRED))
 
 
 def repair(tx: Tx, problems: Sequence[Problem]) -> None:
@@ -217,14 +221,15 @@ def _drop_bad_vectors(tx: Tx) -> None:
 def _recount(tx: Tx) -> None:
     (_, tokens, _, theme_tokens) = tx.rows(_COUNTED)[0]
     sql = (
-        "UPDATE thinkback.spaces s SET tokens = %(tokens)s, theme_tokens = %(theme_tokens)s, documents = r.documents, "
+        "UPDATE thinkback.spaces s SET tokens = %(tokens)s, theme_tokens = %(theme_tokens)s, exact_tokens = %(exact)s, "
+        "documents = r.documents, "
         "themes = r.themes, last_seq = greatest(s.last_seq, r.seq), changes = greatest(s.changes, r.changed) "
         "FROM (SELECT coalesce(max(m.seq), 0) AS seq, coalesce(max(m.changed), 0) AS changed, "
         "count(*) FILTER (WHERE m.retired_at IS NULL AND m.kind <> %(reflection)s) AS documents, "
         "count(*) FILTER (WHERE m.retired_at IS NULL AND m.kind = %(reflection)s) AS themes "
         "FROM thinkback.memories m WHERE m.space = %(space)s) r WHERE s.space = %(space)s"
     )
-    tx.run(sql, tx.params(tokens=tokens, theme_tokens=theme_tokens, reflection=REFLECTION))
+    tx.run(sql, tx.params(tokens=tokens, theme_tokens=theme_tokens, exact=_exact_tokens(tx), reflection=REFLECTION))
     tx.moved()
 
 

@@ -21,7 +21,7 @@ class HistoryIndex:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._moments: OrderedDict[tuple[int, str, int], apsw.Connection] = OrderedDict()
+        self._moments: OrderedDict[tuple[int, str, int, bool], apsw.Connection] = OrderedDict()
 
     def search(
         self, tx: Tx, query: KeywordQuery, filter: Filter, limit: int, matching: list[int] | None
@@ -30,8 +30,9 @@ class HistoryIndex:
         if limit <= 0:
             return []
         with self._lock:
-            then = self._at(tx, filter)
-            found = dict(row for table in fulltext.homes(filter) for row in _matching(then, table, query))
+            then = self._at(tx, filter, query.exact)
+            tables = [fulltext.EXACT] if query.exact else fulltext.homes(filter)
+            found = dict(row for table in tables for row in _matching(then, table, query))
         params = tx.params(seqs=list(found))
         passing = clause(filter, params, matching=matching)
         sql = f"SELECT m.seq, m.id FROM thinkback.memories m WHERE {passing} AND m.seq = ANY(%(seqs)s::bigint[])"
@@ -43,10 +44,10 @@ class HistoryIndex:
             while self._moments:
                 self._moments.popitem()[1].close()
 
-    def _at(self, tx: Tx, filter: Filter) -> apsw.Connection:
-        key = (filter.known_at or 0, tx.counters.store_id, tx.counters.changes)
+    def _at(self, tx: Tx, filter: Filter, exact: bool) -> apsw.Connection:
+        key = (filter.known_at or 0, tx.counters.store_id, tx.counters.changes, exact)
         if key not in self._moments:
-            self._moments[key] = _indexed(tx, filter)
+            self._moments[key] = _indexed(tx, filter, exact)
         self._moments.move_to_end(key)
         while len(self._moments) > _MOMENTS_KEPT:
             self._moments.popitem(last=False)[1].close()
@@ -58,19 +59,20 @@ def _matching(then: apsw.Connection, table: str, query: KeywordQuery) -> list[tu
     return first_accepted(query, lambda expression: then.execute(sql, (expression,)).fetchall())
 
 
-def _indexed(tx: Tx, filter: Filter) -> apsw.Connection:
+def _indexed(tx: Tx, filter: Filter, exact: bool) -> apsw.Connection:
     params = tx.params()
     known = clause(Filter(now=filter.now, known_at=filter.known_at, everything=True), params)
     sql = f"SELECT m.seq, m.kind, m.text, m.essence, m.tags FROM thinkback.memories m WHERE {known} ORDER BY m.seq"
     rows = tx.rows(sql, params)
     then = apsw.Connection(":memory:")
     for table, themes in ((fulltext.PRESENT, False), (fulltext.THEMES, True)):
-        then.execute(schema.full_text(table))
+        place = fulltext.EXACT if exact else table
+        then.execute(schema.full_text(f"IF NOT EXISTS {place}", exact))
         columns = (
             (seq, *fulltext.columns(text, essence, json.loads(tags)))
             for seq, kind, text, essence, tags in rows
             if (kind == REFLECTION) is themes
         )
         with then:
-            then.executemany(f"INSERT INTO {table} (rowid, {', '.join(fulltext.COLUMNS)}) VALUES (?, ?, ?, ?)", columns)
+            then.executemany(fulltext.insert_sql(place), columns)
     return then

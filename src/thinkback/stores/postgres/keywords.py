@@ -34,9 +34,10 @@ _TABLE = "judged"
 class Statistics:
     """What BM25 needs to know of a class of postings."""
 
-    number: int
+    numbers: tuple[int, ...]  # the classes
     rows: int
     tokens: int
+    exact: bool = False  # words as they are spelt
 
     @property
     def average(self) -> float:
@@ -47,10 +48,17 @@ def classes(tx: Tx, filter: Filter) -> list[Statistics]:
     """The classes that may hold what passes a filter; an empty one is left out."""
     found = tx.counters
     known = {
-        fulltext.PRESENT: Statistics(words.PRESENT, found.documents, found.tokens),
-        fulltext.THEMES: Statistics(words.THEMES, found.themes, found.theme_tokens),
+        fulltext.PRESENT: Statistics((words.PRESENT,), found.documents, found.tokens),
+        fulltext.THEMES: Statistics((words.THEMES,), found.themes, found.theme_tokens),
     }
     return [known[home] for home in fulltext.homes(filter) if known[home].rows]
+
+
+def spelt_as_is(tx: Tx) -> list[Statistics]:
+    """All present versions, by words as they are spelt."""
+    rows = tx.counters.documents + tx.counters.themes
+    everywhere = (words.PRESENT, words.THEMES)
+    return [Statistics(everywhere, rows, tx.counters.exact_tokens, exact=True)] if rows else []
 
 
 def search(
@@ -65,10 +73,10 @@ def search(
     if limit <= 0 or query.mode == "empty":
         return []
     spelt = plain_terms(words.reader(), query)
-    found = classes(tx, filter)
+    found = spelt_as_is(tx) if query.exact else classes(tx, filter)
     if spelt is None:
         if not found:  # an unreadable expression is refused, whatever the space holds
-            _matches(query, [], Statistics(0, 0, 0))
+            _matches(query, [], Statistics((), 0, 0, query.exact))
         return joined((_judged(tx, query, filter, limit, of, matching) for of in found), limit)
     terms = [words._kept(term) for term in spelt]
     return joined((_plain(tx, terms, filter, limit, of, holding, matching) for of in found), limit)
@@ -123,12 +131,12 @@ def _plain(
     holding: Frequencies,
     matching: list[int] | None,
 ) -> list[Scored]:
-    counts = holding.of(tx, of.number, terms)
+    counts = holding.of(tx, of.numbers[0], terms)
     there = [term for term in terms if counts[term]]
     if not there:
         return []
     params = tx.params(
-        **{"class": of.number, "k": words.K1 + 1.0, "k1": words.K1, "b": words.B, "rest": 1 - words.B},
+        **{"class": of.numbers[0], "k": words.K1 + 1.0, "k1": words.K1, "b": words.B, "rest": 1 - words.B},
         average=of.average,
         terms=there,
         idfs=[words.idf(of.rows, counts[term]) for term in there],
@@ -159,17 +167,17 @@ def _narrowed(
     tx: Tx, query: KeywordQuery, filter: Filter, of: Statistics, matching: list[int] | None
 ) -> list[tuple[Any, ...]]:
     """Every row that holds a word of the query: number, id, whether it passes, and the columns of full text."""
-    asked = [_asked(text) for text in (query.expression, query.fallback) if text]
+    asked = [_asked(text, of.exact) for text in (query.expression, query.fallback) if text]
     whole = words.distinct([term for exact, _ in asked for term in exact])
     begun = words.distinct([term for _, beginnings in asked for term in beginnings])
-    params = tx.params(**{"class": of.number}, terms=whole)
+    params = tx.params(classes=list(of.numbers), terms=whole)
     ranges = [f"(p.term >= {params.add(start)} AND p.term < {params.add(start + _LAST)})" for start in begun]
     either = " OR ".join(["p.term = ANY(%(terms)s::text[])", *ranges])
     passing = clause(filter, params, matching=matching)
     sql = (
         f"SELECT m.seq, m.id, ({passing}), m.text, m.essence, m.tags FROM thinkback.memories m WHERE m.space = %(space)s "
-        "AND m.seq IN (SELECT p.seq FROM thinkback.postings p WHERE p.space = %(space)s AND p.class = %(class)s "
-        f"AND ({either}))"
+        "AND m.seq IN (SELECT p.seq FROM thinkback.postings p WHERE p.space = %(space)s "
+        f"AND p.class = ANY(%(classes)s::smallint[]) AND ({either}))"
     )
     return [(seq, id, passes, *_columns(*said)) for seq, id, passes, *said in tx.rows(sql, params)]
 
@@ -178,7 +186,7 @@ def _columns(text: str, essence: str | None, tags: str) -> tuple[str, str, str]:
     return fulltext.columns(text, essence, json.loads(tags))
 
 
-def _asked(expression: str) -> tuple[list[str], list[str]]:
+def _asked(expression: str, exact_words: bool) -> tuple[list[str], list[str]]:
     """Terms, and beginnings of terms, at least one of which stands in every row that a part of the expression matches."""
     exact: list[str] = []
     beginnings: list[str] = []
@@ -186,8 +194,9 @@ def _asked(expression: str) -> tuple[list[str], list[str]]:
     rest = _OPERATORS.sub(" ", _QUOTED.sub(" ", expression))
     for text, prefix in [*quoted, *((word, bool(star)) for word, star in _BARE.findall(rest))]:
         terms = words.terms_of(text)
-        if prefix and len(terms) == 1:
-            beginnings += terms
+        if prefix and (len(terms) == 1 or exact_words):
+            # Of a word as it is spelt, postings hold the stem, of which no more than the first letter is certain.
+            beginnings += [term[:1] if exact_words else term for term in terms[:1]]
         else:  # of a phrase one term is enough, and the longest is the rarest, as a rule; the last may be a beginning
             exact += sorted(terms[:-1] if prefix else terms, key=len)[-1:]
     return exact, beginnings
@@ -197,7 +206,7 @@ def _matches(query: KeywordQuery, rows: Sequence[Sequence[Any]], of: Statistics)
     """The rows that FTS5 finds, with the scores they would have in an index of the whole space."""
     table = apsw.Connection(":memory:")
     try:
-        table.execute(schema.full_text(_TABLE))
+        table.execute(schema.full_text(_TABLE, of.exact))
         with table:
             table.executemany(f"INSERT INTO {_TABLE} (rowid, content, essence, tags) VALUES (?, ?, ?, ?)", rows)
         table.register_fts5_function("space_bm25", _Bm25(of))

@@ -5,6 +5,8 @@ name its number. `spaces` has one row a space: its counters, and the statistics 
 so writers of one space take turns and writers of different spaces do not meet.
 """
 
+import json
+from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
@@ -174,21 +176,37 @@ def _first_schema(connection: Connection) -> None:
     connection.execute(_TABLES)
 
 
+def _words_as_spelt(connection: Connection) -> None:
+    """Counts the words of present memories as they are spelt, for searches that do not stem."""
+    from thinkback.stores.postgres.words import exact_count
+    from thinkback.stores.sqlite.fulltext import columns
+
+    connection.execute("ALTER TABLE thinkback.spaces ADD COLUMN exact_tokens bigint NOT NULL DEFAULT 0")
+    lengths: Counter[int] = Counter()
+    sql = "SELECT m.space, m.text, m.essence, m.tags FROM thinkback.memories m WHERE m.retired_at IS NULL"
+    for space, text, essence, tags in connection.execute(sql):
+        lengths[space] += sum(map(exact_count, columns(text, essence, json.loads(tags))))
+    for space, length in lengths.items():
+        connection.execute("UPDATE thinkback.spaces s SET exact_tokens = %s WHERE s.space = %s", (length, space))
+
+
+_added: list[str] = []  # fields that came after version 1
+
+
 def adds(name: str, type: str, default: str = "NULL") -> Migration:
     """A migration that adds the column of a new field."""
 
     def migrate(connection: Connection) -> None:
         connection.execute(f"ALTER TABLE thinkback.memories ADD COLUMN {name} {column_type(type)} DEFAULT {default}")
 
-    migrate.__name__ = f"adds_{name}"
+    _added.append(name)
     return migrate
 
 
-# Fields that came after version 1: their name, type and what older rows hold. Each is a migration of its own.
-ADDED: tuple[tuple[str, str, str], ...] = (("speaker", "name", "NULL"),)
-MIGRATIONS: tuple[Migration, ...] = (_first_schema, *(adds(*field) for field in ADDED))
+# Only ever appended to. A new field of a memory is a step `adds(name, type, what older rows hold)`.
+MIGRATIONS: tuple[Migration, ...] = (_first_schema, adds("speaker", "name"), _words_as_spelt)
 VERSION = len(MIGRATIONS)
-FIELDS_KNOWN = tuple(name for name, *_ in (*_FIRST_FIELDS, *ADDED))
+FIELDS_KNOWN = tuple(name for name, _ in _FIRST_FIELDS) + tuple(_added)
 
 
 def version(connection: Connection) -> int:

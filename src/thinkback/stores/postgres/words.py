@@ -5,6 +5,7 @@ import math
 import threading
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 import apsw
 
@@ -12,6 +13,7 @@ from thinkback.model import StoredRecord
 from thinkback.stores.segmentation import segment
 from thinkback.stores.sqlite.fulltext import indexed
 from thinkback.stores.sqlite.impact import tokens
+from thinkback.stores.sqlite.schema import EXACT_TOKENIZER
 
 PRESENT, THEMES = 0, 1  # the classes of postings: what was said, and what was derived from it
 K1, B = 1.2, 0.75
@@ -44,6 +46,20 @@ def counted(record: StoredRecord) -> tuple[Counter[str], int]:
     """How often each term stands in a version's text, essence and tags, and how many terms there are."""
     terms = [term for column in indexed(record) for term in terms_of(column)]
     return Counter(terms), len(terms)
+
+
+def exact_length(record: StoredRecord) -> int:
+    """How many words a version has when they are taken as they are spelt."""
+    return sum(map(exact_count, indexed(record)))
+
+
+def exact_count(text: str) -> int:
+    """How many words a text has when they are taken as they are spelt."""
+    tokenizer = reader().fts5_tokenizer(EXACT_TOKENIZER[0], list(EXACT_TOKENIZER[1:]))
+    found: Any = tokenizer(
+        text.encode(), apsw.FTS5_TOKENIZE_DOCUMENT, None, include_offsets=False, include_colocated=False
+    )
+    return len(found)
 
 
 def plain(words: Iterable[str]) -> dict[str, list[str]]:

@@ -37,11 +37,12 @@ class Batch:
 
     def moved(self) -> dict[str, int]:
         """By how much the counters of the space move."""
-        total = dict.fromkeys(("documents", "tokens", "themes", "theme_tokens"), 0)
+        total = dict.fromkeys(("documents", "tokens", "themes", "theme_tokens", "exact_tokens"), 0)
         for record, (_, length) in zip(self.records, self.terms, strict=False):
             rows, tokens = ("themes", "theme_tokens") if record.kind == REFLECTION else ("documents", "tokens")
             total[rows] += 1
             total[tokens] += length
+            total["exact_tokens"] += words.exact_length(record)
         return total
 
 
