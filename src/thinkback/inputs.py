@@ -140,15 +140,22 @@ def text_and_fields(item: str | Mapping[str, Any]) -> tuple[str, Mapping[str, An
     """The text and the other fields of one of many memories to remember."""
     if isinstance(item, str):
         return item, {}
+    if not isinstance(item, Mapping):
+        raise InvalidInput(f"a memory is a text or a mapping, not {type(item).__name__}", code="not_text")
     if "text" not in item:
         raise InvalidInput(f"a memory needs a text; got only {', '.join(item) or 'nothing'}", code="no_text")
     return item["text"], {name: value for name, value in item.items() if name != "text"}
 
 
-def ids_given(verb: str, ids: Sequence[Any]) -> Sequence[str]:
+def ids_given(verb: str, given: Iterable[Any]) -> Sequence[str]:
     """The ids, if they are strings; a list in their place is a common slip."""
+    if not isinstance(given, Iterable):
+        raise InvalidInput(f"{verb} takes ids; got {given!r:.80}", code="not_an_id")
+    ids = tuple(given)
     for id in ids:
-        if not isinstance(id, str):
+        if isinstance(id, str):
+            _check_plain(id, "an id")
+        else:
             raise InvalidInput(
                 f'{verb} takes ids one by one: {verb}("a", "b"), or {verb}(*ids) for a list; got {id!r}',
                 code="not_an_id",
@@ -172,6 +179,7 @@ def words(given: Any, name: str) -> tuple[str, ...]:
     for word in several:
         if not isinstance(word, str):
             raise InvalidInput(f"{name} must be strings; got {word!r:.80}", code="not_text")
+        _check_plain(word, name)
     return several
 
 
@@ -277,6 +285,18 @@ def check_name(value: Any, name: str) -> str:
     if len(check_text(value, name)) > _MAX_NAME:
         raise InvalidInput(f"{name} has {len(value)} characters; at most {_MAX_NAME} are allowed", code="too_long")
     return value  # type: ignore[no-any-return]
+
+
+def check_limit(value: Any, name: str = "limit") -> int:
+    """A number of rows: 0 or more."""
+    return _check_count(value, name)
+
+
+def check_query(value: Any) -> str:
+    """The text of a query; it may be empty."""
+    if not isinstance(value, str):
+        raise InvalidInput(f"a query must be a string, not {type(value).__name__}", code="not_text")
+    return value
 
 
 def check_integer(value: Any, name: str) -> int:

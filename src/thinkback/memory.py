@@ -19,7 +19,19 @@ from thinkback.errors import (
     unknown_memory,
 )
 from thinkback.fields import STANDING, VERSIONED
-from thinkback.inputs import Changes, Fields, Where, changes_of, draft, filter_of, ids_given, text_and_fields
+from thinkback.inputs import (
+    Changes,
+    Fields,
+    Where,
+    changes_of,
+    check_limit,
+    check_query,
+    check_text,
+    draft,
+    filter_of,
+    ids_given,
+    text_and_fields,
+)
 from thinkback.lifecycle.access_log import AccessLog
 from thinkback.lifecycle.audit import AuditReport, audit
 from thinkback.lifecycle.corroboration import contest
@@ -228,7 +240,7 @@ class Memory:
         moment = self.clock() if now is None else to_us(now)
         given = {"vector": self._checked(vector), "cycle": cycle}
         given = {name: value for name, value in given.items() if value is not None}
-        found = search(text, self._filter(moment, where), chosen, self._engine(now), given)
+        found = search(check_query(text), self._filter(moment, where), chosen, self._engine(now), given)
         if counted and self.count_accesses:
             self._recalls.count([hit.stored for hit in found.hits])
         for watch in self._watchers:
@@ -242,7 +254,7 @@ class Memory:
         chosen = self.recipe if recipe is None else resolve(recipe)
         filter = self._filter(self.clock() if now is None else to_us(now), where)
         engine = self._engine(now)
-        query = parse(text, filter, chosen.parsing, engine.vocabulary(self.store), engine.zone)
+        query = parse(check_query(text), filter, chosen.parsing, engine.vocabulary(self.store), engine.zone)
         return gather(query, chosen, engine, Notes(engine.strict))
 
     def search_keywords(self, text: str, *, limit: int = 10, **where: Unpack[Where]) -> Recall:
@@ -259,12 +271,13 @@ class Memory:
 
     def get_many(self, ids: Iterable[str], known_at: Moment | None = None) -> dict[str, Record]:
         """Memories by id; an unknown id is absent."""
-        found = self.store.get(ids_given("get_many", tuple(ids)), None if known_at is None else to_us(known_at))
+        found = self.store.get(ids_given("get_many", ids), None if known_at is None else to_us(known_at))
         return {id: Record.of(record) for id, record in found.items()}
 
     def list(self, *, limit: int = 100, after: str | None = None, **where: Unpack[Where]) -> list[Record]:
         """Memories newest first; `after` continues behind the last id of the page before."""
-        return [Record.of(record) for record in self.store.list(self._filter(self.clock(), where), limit, after)]
+        found = self.store.list(self._filter(self.clock(), where), _most(limit), after)
+        return [Record.of(record) for record in found]
 
     def count(self, **where: Unpack[Where]) -> int:
         """How many memories pass a filter."""
@@ -282,7 +295,7 @@ class Memory:
 
     def links(self, ids: Iterable[str], limit_each: int = 10) -> dict[str, Sequence[Edge]]:
         """The strongest links of several memories, in one query; memories without any are absent."""
-        found = self.store.edges(tuple(ids), self._filter(self.clock(), {}), limit_each)
+        found = self.store.edges(ids_given("links", ids), self._filter(self.clock(), {}), _most(limit_each))
         return {id: [Edge.of(edge) for edge in edges] for id, edges in found.items()}
 
     def tags(self) -> Mapping[str, int]:
@@ -301,8 +314,7 @@ class Memory:
 
     def judge(self, query: str, id: str, grade: int = 1) -> Judgement:
         """Record that a memory was (grade ≥ 1) or was not (0) an answer to a query; `thinkback tune` learns from it."""
-        if not query.strip():
-            raise InvalidInput("a judgement needs the query it is about; the query is empty")
+        check_text(query, "a judged query")
         if isinstance(grade, bool) or not isinstance(grade, int) or not 0 <= grade <= MAX_GRADE:
             raise InvalidInput(f"a grade is 0 (no answer) to {MAX_GRADE} (perfect); got {grade!r}")
         self._present(id)
@@ -361,7 +373,7 @@ class Memory:
 
     def journal(self, batch: str | None = None, limit: int | None = None) -> Sequence[JournalEntry]:
         """What tidying, reflecting and auditing did, newest first; of one batch if it is named."""
-        return [JournalEntry.of(stored) for stored in self.store.journal(batch, limit)]
+        return [JournalEntry.of(stored) for stored in self.store.journal(batch, _most(limit))]
 
     def archive(self, *ids: str) -> Sequence[str]:
         """Hide memories from every search; `everything=True` still finds them."""
@@ -458,6 +470,10 @@ class Memory:
 
     def _warn(self, notice: Notice) -> None:
         warnings.warn(ThinkbackWarning(notice), stacklevel=3)
+
+
+def _most(limit: int | None) -> int | None:
+    return None if limit is None else check_limit(limit)
 
 
 @lru_cache(maxsize=128, typed=True)

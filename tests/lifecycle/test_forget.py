@@ -355,3 +355,15 @@ def test_the_public_verb_is_the_same(tmp_path: Path) -> None:
     with thinkback.open(tmp_path / "memory.db", embedder=ToyEmbedder(), reranker=None) as memory:
         id = memory.remember("the small grey cat Oscar likes his sofa").id
         assert memory.forget_verified(id).verified
+
+
+def test_a_receipt_says_that_a_forgotten_word_stands_in_a_judged_query():
+    """The query is about another memory, so it is kept; the word stands in no memory any more."""
+    with thinkback.open(":memory:", embedder=None) as memory:
+        memory.remember("Zanzibar is the password", id="a")
+        memory.remember("passwords are kept in the safe", id="b")
+        memory.judge("where is zanzibar kept", "b")
+        receipt = memory.forget_verified("a")
+        assert "word_in_judged_query" in {warning.code for warning in receipt.warnings}
+        assert "anzibar" not in str(receipt.warnings)
+        assert not any(w.code == "word_in_judged_query" for w in memory.forget_verified("b").warnings)

@@ -14,7 +14,7 @@ from thinkback.errors import InvalidInput
 from thinkback.inputs import canonical_json
 from thinkback.interop.jsonl_lines import TYPES, header_line, judgement_line, link_line, memory_line, plain, read_line
 from thinkback.lifecycle.transfer import BATCH, ImportReport, Line, Value
-from thinkback.model import Draft
+from thinkback.model import Draft, StoredRecord
 from thinkback.stores.sqlite.temp_counter import TempCounter
 
 if TYPE_CHECKING:
@@ -39,26 +39,37 @@ def import_lines(
     skip_bad: bool = False,
     progress: Progress | None = None,
     types: Sequence[str] = TYPES,
+    longest: int | None = None,
 ) -> ImportReport:
     """Import lines in one transaction; a bad line fails the whole import or, with `skip_bad`, is left out.
 
     The store keeps what it has, so importing twice adds nothing; a version recorded later than the store's follows it. Nothing is
-    embedded here; `embed_missing` does that. Lines may be of the given types only; one without a type is of the first.
+    embedded here; `embed_missing` does that. Lines may be of the given types only; one without a type is of the first. A text may
+    have `longest` characters.
     """
-    return memory.import_values(_read(lines, progress, types), skip_bad)
+    return memory.import_values(_read(lines, progress, types, longest), skip_bad)
 
 
-def _read(lines: Iterable[str], progress: Progress | None, types: Sequence[str]) -> Iterator[Line]:
+def _read(lines: Iterable[str], progress: Progress | None, types: Sequence[str], longest: int | None) -> Iterator[Line]:
     repeats = TempCounter()
     for number, line in enumerate(lines, 1):
         text = line.removeprefix("\ufeff") if number == 1 else line
         if text.strip():
             try:
-                yield number, _with_id(read_line(text, types), repeats)
+                yield number, _with_id(_within(read_line(text, types), longest), repeats)
             except InvalidInput as error:
                 yield number, error
         if progress and number % BATCH == 0:
             progress(number, 0)
+
+
+def _within(value: Value, longest: int | None) -> Value:
+    """The value, unless its text is longer than a request may have."""
+    if longest is not None and isinstance(value, Draft | StoredRecord):
+        for name in ("text", "essence"):
+            if len(getattr(value, name) or "") > longest:
+                raise InvalidInput(f"{name} has more than {longest} characters", code="too_long")
+    return value
 
 
 def _with_id(value: Value, repeats: TempCounter) -> Value:

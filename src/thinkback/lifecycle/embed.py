@@ -7,7 +7,16 @@ from threading import Lock
 
 import numpy as np
 
-from thinkback.errors import Action, EmbeddingSpaceMismatch, InvalidInput, ModelError, NotFound, Remedy, ThinkbackError
+from thinkback.errors import (
+    Action,
+    EmbeddingSpaceMismatch,
+    InvalidInput,
+    ModelError,
+    NotFound,
+    Remedy,
+    StoreDamaged,
+    ThinkbackError,
+)
 from thinkback.model import Draft, StoredRecord, Vector
 from thinkback.models.embedders.base import Embedder
 from thinkback.stores.base import EmbeddingSpace, Store
@@ -117,8 +126,11 @@ class Embedding:
         embedder = self.embedder()
         self._same_space(embedder)
         done = 0
+        last: Mapping[int, StoredRecord] = {}
         while waiting := self._store.unembedded(batch):
+            _check_progress(last, waiting)
             self._store.put_vectors(self._embed(embedder, waiting), self.space())
+            last = waiting
             done += len(waiting)
             if progress:
                 progress(done, 0)
@@ -130,10 +142,13 @@ class Embedding:
         left = self._store.begin_reembedding(space)
         done = 0
         switched = False
+        last: Mapping[int, StoredRecord] = {}
         try:
             while not switched:
                 while waiting := self._store.next_to_reembed(batch):
+                    _check_progress(last, waiting)
                     self._store.put_reembedded(self._embed(embedder, waiting), space)
+                    last = waiting
                     done += len(waiting)
                     if progress:
                         progress(done, left)
@@ -169,3 +184,15 @@ class Embedding:
     def _embed(embedder: Embedder, versions: Mapping[int, StoredRecord]) -> dict[int, Vector]:
         vectors = embedder.embed_passages([record.text for record in versions.values()])
         return dict(zip(versions, vectors, strict=True))
+
+
+def _check_progress(last: Mapping[int, StoredRecord], waiting: Mapping[int, StoredRecord]) -> None:
+    """Versions that were just embedded do not wait again, unless an index of the store is damaged."""
+    again = sorted(last.keys() & waiting.keys())
+    if again:
+        raise StoreDamaged(
+            f"vectors were written for {len(again)} versions (the first is row {again[0]} of memories), and the store still "
+            "reports them as missing",
+            code="no_progress",
+            remedy=Remedy(Action.CHECK),
+        )

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from thinkback.clock import from_us
-from thinkback.errors import Action, Notice, Remedy
+from thinkback.errors import Action, Notice, Remedy, StoreError
 from thinkback.lifecycle import proof
 from thinkback.lifecycle.corroboration import retract
 from thinkback.lifecycle.reflect.rebuild import derived_from, rebuild
@@ -17,6 +17,7 @@ from thinkback.model import REFLECTION, Filter
 from thinkback.reflections import members
 from thinkback.stores.base import Store
 
+_NAMED = 3  # memories that a warning names
 LINGERING = Notice(
     "forgotten_text_lingers",
     "unused parts of the store's files may still hold forgotten text, because the files are large or another process reads them; "
@@ -77,9 +78,7 @@ def forget(store: Store, ids: Sequence[str], now: int, *, scrub: bool = False) -
         retract(store, ids, now)
         removed = set(store.forget([*ids, *(record.id for record in derived)]))
         rebuilt = rebuild(store, derived, now)
-    lingers = bool(removed) and bool(store.scrub_pending())
-    if lingers and scrub and not store.in_transaction:
-        lingers = not store.scrub()
+    lingers = bool(removed) and _lingers(store, scrub)
     return Forgotten(
         ids=tuple(id for id in dict.fromkeys(ids) if id in removed),
         reflections=tuple(record.id for record in derived),
@@ -88,31 +87,77 @@ def forget(store: Store, ids: Sequence[str], now: int, *, scrub: bool = False) -
     )
 
 
+def _lingers(store: Store, scrub: bool) -> bool:
+    """Whether files may still hold forgotten text; the forgetting is committed, so nothing that fails here undoes it."""
+    try:
+        pending = store.scrub_pending()
+        return pending and not (scrub and not store.in_transaction and store.scrub())
+    except StoreError:
+        return True
+
+
 def forget_verified(store: Store, ids: Sequence[str], now: int) -> Receipt:
     """Forget, then search every index and file for traces."""
     with store.transaction():  # so that the evidence is exactly what is removed
+        before = store.state()
         evidence = proof.gather(store, ids)
         counts = _counts(store, evidence, now)
         done = forget(store, ids, now)
-    cleared = store.scrub()
-    searches = tuple(proof.search(store, evidence, now))
-    files, too_short = proof.scan(store, evidence)
-    clean = not any(one.found for one in searches) and not any(file.traces for file in files)
+    proved = _prove(store, evidence, done.ids, now)
     return Receipt(
         forgotten=done.ids,
         unknown=tuple(id for id in dict.fromkeys(ids) if id not in evidence.ids),
         at=from_us(now),
-        store=store.state().store_id,
+        store=before.store_id,
         removed={**counts, "reflections": len(done.reflections)},
         rebuilt=done.rebuilt,
-        searches=searches,
-        files=tuple(files),
-        too_short=too_short,
-        log_cleared=cleared,
-        verified=bool(done.ids) and clean and cleared,
-        named_by=tuple(_naming(store, done.ids, now)),
-        warnings=tuple(_warnings(done.ids, files)),
+        searches=proved.searches,
+        files=proved.files,
+        too_short=proved.too_short,
+        log_cleared=proved.cleared,
+        verified=bool(done.ids) and proved.clean and proved.cleared,
+        named_by=proved.named_by,
+        warnings=proved.warnings,
     )
+
+
+@dataclass(frozen=True, slots=True)
+class _Proof:
+    """What was looked for after a forgetting, and found."""
+
+    searches: tuple[proof.Search, ...] = ()
+    files: tuple[proof.Scan, ...] = ()
+    too_short: int = 0
+    cleared: bool = False
+    clean: bool = False
+    named_by: tuple[str, ...] = ()
+    warnings: tuple[Notice, ...] = ()
+
+
+def _prove(store: Store, evidence: proof.Evidence, forgotten: Sequence[str], now: int) -> _Proof:
+    """Search every index and file; the forgetting is committed, so a search that fails makes a receipt that proves nothing."""
+    try:
+        cleared = store.scrub()
+        searches = tuple(proof.search(store, evidence, now))
+        files, too_short = proof.scan(store, evidence)
+        clean = not any(one.found for one in searches) and not any(file.traces for file in files)
+        named_by = tuple(_naming(store, forgotten, now))
+        judged = proof.judged(store, evidence)
+    except (StoreError, OSError) as error:
+        failed = StoreError(str(error), code="not_verified") if isinstance(error, OSError) else error
+        return _Proof(warnings=(failed.notice("the memories were forgotten, but that could not be verified"),))
+    warnings = (*_warnings(forgotten, files), *_judged_elsewhere(judged))
+    return _Proof(searches, tuple(files), too_short, cleared, clean, named_by, warnings)
+
+
+def _judged_elsewhere(ids: Sequence[str]) -> Iterator[Notice]:
+    if ids:
+        named = ", ".join(ids[:_NAMED]) + (f" and {len(ids) - _NAMED} more" if len(ids) > _NAMED else "")
+        yield Notice(
+            "word_in_judged_query",
+            f"a word of what was forgotten, found in no other memory, stands in judged queries about {named}; "
+            "it stays until those judgements are taken back",
+        )
 
 
 def _naming(store: Store, forgotten: Sequence[str], now: int) -> Iterator[str]:

@@ -194,6 +194,17 @@ def words(text: str) -> set[str]:
     return set(_WORD.findall(text.lower()))
 
 
+def judged(store: Store, evidence: Evidence) -> list[str]:
+    """Memories with a judged query that has a forgotten word which no memory has any more."""
+    forgotten = {word for record in evidence.records() for text in texts_of(record) for word in words(text)}
+    asked = {word for judgement in store.judgements() for word in words(judgement.query)} & forgotten
+    for record in store.export_records() if asked else ():
+        asked -= {word for text in texts_of(record) for word in words(text)}
+        if not asked:
+            break
+    return sorted({one.memory_id for one in store.judgements() if asked & words(one.query)}) if asked else []
+
+
 def _not_shared(store: Store, found: set[bytes]) -> set[bytes]:
     """The runs that do not occur in anything left in the store."""
     left = set(found)

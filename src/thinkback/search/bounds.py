@@ -9,9 +9,26 @@ from thinkback.errors import RecipeError, did_you_mean
 
 def finite(value: Any, what: str) -> float:
     """The value as a float, if it is a number at all."""
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-        raise RecipeError(f"{what} must be a finite number; got {value!r}", code="invalid_value")
-    return float(value)
+    try:
+        number = float(value) if isinstance(value, int | float) and not isinstance(value, bool) else math.nan
+    except OverflowError:
+        number = math.inf
+    if not math.isfinite(number):
+        raise RecipeError(f"{what} must be a finite number; got {_shown(value)}", code="invalid_value")
+    return number
+
+
+def _shown(value: Any) -> str:
+    """A value in an error message; Python refuses to print very long integers."""
+    if isinstance(value, int) and value.bit_length() > 256:
+        return f"an integer of {value.bit_length()} bits"
+    return f"{value!r:.200}"
+
+
+def whole(value: int, what: str) -> None:
+    """Refuses an integer that a store cannot take as a number of rows."""
+    if not -(1 << 62) <= value < 1 << 62:
+        raise RecipeError(f"{what} must be an integer of 62 bits; got {_shown(value)}", code="invalid_value")
 
 
 def at_least(low: float, value: Any, what: str, hint: str = "") -> None:

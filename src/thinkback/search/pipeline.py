@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
-from thinkback.errors import Notice, StoreConflict, StoreUnreachable, ThinkbackError
+from thinkback.errors import Notice, StoreConflict, StoreDamaged, StoreUnreachable, ThinkbackError
 from thinkback.model import REFLECTION, Filter, Hit, Placing, Run, Scored, StoredRecord, Timing
 from thinkback.models.embedders.base import unit
 from thinkback.reflections import members
@@ -20,6 +20,7 @@ from thinkback.search.explain import absence
 from thinkback.search.legs import Leg, Recent, deep_enough
 from thinkback.search.query.ask_model import ask
 from thinkback.search.query.parse import Query, focus, parse
+from thinkback.search.query.tags import Vocabulary
 from thinkback.search.ranking import NEWEST, Gathered, Ordered, rank, reach
 from thinkback.search.recipes.model import Recipe
 from thinkback.search.selection import Ranked, Selection, select
@@ -72,7 +73,7 @@ def _read(
         try:
             with engine.store.view() as store:
                 state = store.state()
-                query = parse(text, filter, recipe.parsing, engine.vocabulary(store), engine.zone)
+                query = parse(text, filter, recipe.parsing, _vocabulary(store, engine, notes), engine.zone)
                 query = replace(query, **given)  # type: ignore[arg-type]
                 notes.lap("parse")
                 gathered = gather(query, recipe, replace(engine, store=store), notes)
@@ -82,6 +83,15 @@ def _read(
             if attempt + 1 == _VIEWS:
                 raise
     raise AssertionError("a view is read at least once")
+
+
+def _vocabulary(store: Store, engine: Engine, notes: Notes) -> Vocabulary:
+    """The tags of the store; without their index a search does without the tags that the query names."""
+    try:
+        return engine.vocabulary(store)
+    except StoreDamaged as error:
+        notes.warn("the tags could not be read", error)
+        return Vocabulary.of({})
 
 
 # -- retrieve ----------------------------------------------------------------------------------------------------------------------
@@ -100,7 +110,7 @@ def gather(query: Query, recipe: Recipe, engine: Engine, notes: Notes) -> Gather
         return _newest(query, runs, recipe, engine.store)
     ids = list(dict.fromkeys(hit.id for run in runs for hit in run.hits))
     if recipe.fill:
-        runs = [_filled(leg, run, query, ids, engine) for leg, run in zip(recipe.legs, runs, strict=True)]
+        runs = [_filled(leg, run, query, ids, engine, notes) for leg, run in zip(recipe.legs, runs, strict=True)]
     records = engine.store.get(ids, query.filter.known_at)
     if len(records) < len(ids):  # forgotten by another process between the legs and here
         runs = [replace(run, hits=_still(run.hits, records), filled=_still(run.filled, records)) for run in runs]
@@ -168,9 +178,9 @@ def _embedded(query: Query, engine: Engine, notes: Notes, focused: bool) -> Quer
         return query
     if not query.text.strip():
         return replace(query, no_vector=BLANK)
-    if focused:
-        query = focus(query, engine.store.frequencies)
     try:
+        if focused:
+            query = focus(query, engine.store.frequencies)
         second = engine.pool.submit(engine.embed, query.focused, engine.store) if query.focused else None
         vector = engine.embed(query.text, engine.store)
         return query.with_vector(vector if second is None else unit(vector + second.result()))
@@ -179,7 +189,7 @@ def _embedded(query: Query, engine: Engine, notes: Notes, focused: bool) -> Quer
         return replace(query, no_vector=str(error))
 
 
-def _filled(leg: Leg, run: Run, query: Query, ids: Sequence[str], engine: Engine) -> Run:
+def _filled(leg: Leg, run: Run, query: Query, ids: Sequence[str], engine: Engine, notes: Notes) -> Run:
     """The run with this leg's scores of candidates that only other legs found."""
     if run.skipped is not None or not leg.fills:
         return run
@@ -188,7 +198,8 @@ def _filled(leg: Leg, run: Run, query: Query, ids: Sequence[str], engine: Engine
     if not missing:
         return run
     asked: Leg = replace(leg, limit=len(missing))  # type: ignore[type-var]
-    return replace(run, filled=asked.run(replace(query, filter=query.filter.only(missing)), engine.store, ()).hits)
+    narrowed = replace(query, filter=query.filter.only(missing))
+    return replace(run, filled=_guarded(asked, partial(asked.run, narrowed, engine.store, ()), notes).hits)
 
 
 def _newest(query: Query, skipped: Sequence[Run], recipe: Recipe, store: Store) -> Gathered:

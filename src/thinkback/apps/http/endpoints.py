@@ -23,6 +23,7 @@ from thinkback.apps.http.route import Route
 from thinkback.apps.http.spaces import Pooled, Spaces
 from thinkback.apps.http.tokens import SCOPES, Grant
 from thinkback.apps.http.workers import Workers, clients_of
+from thinkback.apps.validation import TEXT_LIMIT
 from thinkback.errors import NotFound
 from thinkback.memory import Memory
 
@@ -205,7 +206,8 @@ async def _streamed(file: IO[bytes]) -> AsyncIterator[bytes]:
 def _import_file(memory: Memory, file: IO[bytes], skip_bad: bool) -> dict[str, Any]:
     from thinkback.interop.jsonl import import_lines
 
-    report = import_lines(memory, (line.decode("utf-8", "surrogateescape") for line in file), skip_bad)
+    lines = (line.decode("utf-8", "surrogateescape") for line in file)
+    report = import_lines(memory, lines, skip_bad, longest=TEXT_LIMIT)
     bad = [{"line": one.line, "reason": printable(one.reason)} for one in report.bad]
     return {**report.counts, "bad": bad, "warnings": [in_words(warning) for warning in report.warnings]}
 

@@ -79,6 +79,9 @@ def validate_vectors(
         bad = _first_bad(~np.isfinite(wide.sum(axis=1)))
         raise error(f"{origin} gave a vector with NaN or infinity, for text {bad}", code="not_finite")
     largest = np.abs(wide).max(axis=1, keepdims=True)
+    if (largest > np.finfo(np.float32).max).any():
+        bad = _first_bad(largest[:, 0] > np.finfo(np.float32).max)
+        raise error(f"{origin} gave a vector with a number beyond 32 bits, for text {bad}", code="invalid_vectors")
     if not largest.all():
         raise error(f"{origin} gave a zero vector, for text {_first_bad(largest[:, 0] == 0)}", code="zero_vector")
     return unit(wide / largest)

@@ -1,7 +1,8 @@
 """Checking a folder of weights against the pinned list, cheaply when nothing has changed.
 
-`verified.json` in the folder records size and time of every verified file. While both are unchanged, the file is not read
-again; `problems(..., thorough=True)` always reads it.
+`verified.json` in the folder records inode, size and times of every verified file. While they are unchanged, the file is not read
+again; `problems(..., thorough=True)` always reads it. A program can set a file's size and modification time back, but not the time
+of its last change, which the system keeps.
 """
 
 import contextlib
@@ -47,7 +48,7 @@ def _problem(file: File, folder: Path, expected: str, stamp: Mapping[str, object
             return f"{path} has {status.st_size} bytes instead of {file.size}"
         if not expected:
             return "" if status.st_size else f"{path} is empty"
-        if stamp.get(file.name) == [status.st_size, status.st_mtime_ns, expected]:
+        if stamp.get(file.name) == _identity(status, expected):
             return ""
         actual = sha256_of(path)
     except FileNotFoundError:
@@ -62,13 +63,21 @@ def write_stamp(model: Model, folder: Path, known: Mapping[str, str]) -> None:
     rows = {}
     for file in model.files:
         status = (folder / file.name).stat()
-        rows[file.name] = [status.st_size, status.st_mtime_ns, file.sha256 or known.get(file.name, "")]
+        rows[file.name] = _identity(status, file.sha256 or known.get(file.name, ""))
     _write_json(folder / STAMP, rows)
 
 
+def _identity(status: os.stat_result, digest: str) -> list[object]:
+    return [status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns, digest]
+
+
 def stamped(model: Model, folder: Path) -> bool:
-    """Whether the folder's stamp names every file of the model."""
-    return set(_read_stamp(folder)) >= {file.name for file in model.files}
+    """Whether the folder's stamp describes every file of the model as it is."""
+    stamp = _read_stamp(folder)
+    return all(
+        isinstance(row := stamp.get(file.name), list) and row == _identity((folder / file.name).stat(), row[-1])
+        for file in model.files
+    )
 
 
 def _read_stamp(folder: Path) -> dict[str, object]:

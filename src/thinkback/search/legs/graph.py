@@ -5,9 +5,12 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from thinkback.model import Run, Scored, StoredRecord
+from thinkback.search.bounds import between
 from thinkback.search.legs.base import Leg, Stage
 from thinkback.search.query.parse import Query
 from thinkback.stores.base import Store
+
+MOST_STEPS = 100
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,6 +32,9 @@ class GraphWalk(Leg):
     sequence: bool = True
     without: tuple[str, ...] = ()
 
+    def __post_init__(self) -> None:
+        between(0, MOST_STEPS, self.depth, "legs.graph.depth")
+
     def run(self, query: Query, store: Store, earlier: Sequence[Run]) -> Run:
         frontier = self._seeds(earlier)
         if not frontier:
@@ -38,6 +44,8 @@ class GraphWalk(Leg):
             frontier = self._step(frontier, query, store)
             frontier = {id: score for id, score in frontier.items() if score > reached.get(id, 0.0)}
             reached |= frontier
+            if not frontier:
+                break
         best = sorted(reached.items(), key=lambda item: (-item[1], item[0]))
         return Run(self.name, tuple(Scored(id, score) for id, score in best[: self.limit]))
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from thinkback.errors import RecipeError
 from thinkback.model import Floats
-from thinkback.search.bounds import at_least, finite, one_of
+from thinkback.search.bounds import at_least, finite, one_of, whole
 from thinkback.search.fusion import FUSIONS, Convex, Fusion
 from thinkback.search.legs import LEGS, Leg
 from thinkback.search.query.parse import Parsing
@@ -303,6 +303,8 @@ def _coerced(value: Any, kind: Any, where: str) -> Any:
         return finite(value, where)
     if kind in (int, bool, str) and (not isinstance(value, kind) or (kind is int and isinstance(value, bool))):
         raise RecipeError(f"{where} must be {_WRITTEN[kind]}; got {value!r}", code="invalid_value")
+    if kind is int:
+        whole(value, where)
     if kind == tuple[str, ...] and not _are_names(value):
         raise RecipeError(f'{where} must be a list of names, as in ["one", "two"]; got {value!r}', code="invalid_value")
     return tuple(value) if isinstance(value, list) else value

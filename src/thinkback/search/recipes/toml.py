@@ -18,6 +18,8 @@ def load(path: str | Path) -> Recipe:
         raise RecipeError(f"cannot read the recipe {path}: {error.strerror or error}", code="unreadable_file") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise RecipeError(f"{path} is not TOML: {error}", code="unreadable_file") from None
+    except ValueError as error:  # a NUL byte
+        raise RecipeError(f"cannot read the recipe {str(path)!r:.200}: {error}", code="unreadable_file") from None
     return from_data(data, default_name=path.stem)
 
 

@@ -3,12 +3,15 @@
 import os
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager, suppress
+from contextlib import closing, contextmanager, nullcontext, suppress
+from itertools import count
 
 import apsw
 
 from thinkback.errors import Action, Remedy, StoreBusy, StoreDamaged, StoreError, StoreReadOnly
+from thinkback.stores.sqlite import damage
 from thinkback.stores.sqlite.files import MEMORY, Patience, connect, open_first
+from thinkback.stores.sqlite.fork import gate
 from thinkback.stores.sqlite.schema import Progress
 
 _CHECKPOINT_MS = 20
@@ -32,7 +35,8 @@ class Connections:
         self.read_only = read_only
         self._patience = Patience(busy_timeout_s)
         self._lock = threading.RLock()
-        self._depth = 0
+        self._open: list[int] = []  # the numbers of the transaction and of the parts inside it
+        self._numbers = count()
         self._owner: int | None = None
         self._idle: list[apsw.Connection] = []
         self._closed = False
@@ -62,19 +66,30 @@ class Connections:
         return self.in_memory or self.in_transaction
 
     @contextmanager
-    def write(self) -> Iterator[apsw.Connection]:
-        """A write transaction; inside another one, a savepoint."""
+    def write(self, foreign: bool = False) -> Iterator[apsw.Connection]:
+        """A write transaction; inside another one, a savepoint.
+
+        `foreign`: a caller's code runs inside, whose own errors say nothing about the file.
+        """
         if self.read_only:
             raise StoreReadOnly(f"{self.path} was opened with read_only=True and cannot be changed")
         with self._lock, _translated(self.path):
             self._check_open()
-            self._begin()
+            number, outer = next(self._numbers), not self._open
+            # An interrupt may come between any two instructions, so the transaction begins where it is sure to end.
             try:
-                yield self._writer
+                self._begin(number, outer)
+                with nullcontext() if foreign else damage.named(self.path, self._writer):
+                    yield self._writer
+                self._commit(number, outer)
             except BaseException:
-                self._end("ROLLBACK TO inner; RELEASE inner", "ROLLBACK")
+                self._roll_back(number, outer)
                 raise
-            self._end("RELEASE inner", "COMMIT")
+            finally:
+                if number in self._open:  # an interrupted part may end after the whole
+                    del self._open[self._open.index(number) :]
+                if not self._open:
+                    self._owner = None
         if not self.in_transaction:
             self.after_write()
 
@@ -83,7 +98,7 @@ class Connections:
         """A read transaction; inside this thread's write transaction, the same connection."""
         self._check_open()
         if self.shared:
-            with self._lock, _translated(self.path):
+            with self._lock, _translated(self.path), damage.named(self.path, self._writer):
                 self._check_open()  # another thread may have closed it while this one waited
                 yield self._writer
             return
@@ -91,7 +106,8 @@ class Connections:
             connection = self._take()
             try:
                 connection.execute("BEGIN")
-                yield connection
+                with damage.named(self.path, connection):
+                    yield connection
             finally:
                 self._give_back(connection)
 
@@ -119,7 +135,7 @@ class Connections:
             self._check_open()
             if self.in_memory:
                 return True
-            if self._depth:
+            if self._open:
                 return False
             # Writers are blocked while it waits for readers, so the timeout is short.
             self._writer.set_busy_timeout(_CHECKPOINT_MS)
@@ -135,16 +151,16 @@ class Connections:
         """VACUUM; False if that is not possible now."""
         with self._lock:
             self._check_open()
-            if self._depth:
+            if self._open:
                 return False
-            with closing(connect(self.path, self.read_only, self._patience)) as connection:
-                connection.set_busy_timeout(_CHECKPOINT_MS)
-                # The copy is as large as the file and may not fit into memory.
-                connection.execute("PRAGMA temp_store = FILE")
-                try:
+            try:
+                with closing(connect(self.path, self.read_only, self._patience)) as connection:
+                    connection.set_busy_timeout(_CHECKPOINT_MS)
+                    # The copy is as large as the file and may not fit into memory.
+                    connection.execute("PRAGMA temp_store = FILE")
                     connection.execute("VACUUM")
-                except _PREVENTED:
-                    return False
+            except _PREVENTED:
+                return False
             return True
 
     def size(self) -> int:
@@ -153,37 +169,42 @@ class Connections:
 
     def close(self) -> None:
         """Close idle connections now, and those in use when they are returned."""
-        with self._lock:
+        with self._lock, gate:
             self._closed = True
             self._close_idle()
             self._writer.close()
 
-    def _begin(self) -> None:
-        if self._depth:
-            self._writer.execute("SAVEPOINT inner")
-        else:
-            self._patience.insist(self._writer, "BEGIN IMMEDIATE")
-            self._owner = threading.get_ident()
-        self._depth += 1
+    def _begin(self, number: int, outer: bool) -> None:
+        self._open.append(number)
+        if not outer:
+            self._writer.execute(f"SAVEPOINT part{number}")
+            return
+        if self._writer.in_transaction:  # an interrupted rollback left it open
+            self._writer.execute("ROLLBACK")
+        self._owner = threading.get_ident()
+        self._patience.insist(self._writer, "BEGIN IMMEDIATE")
 
-    def _end(self, inner: str, outer: str) -> None:
-        self._depth -= 1
-        try:
-            if self._writer.in_transaction:  # SQLite itself rolls back when the disk is full
-                self._writer.execute(inner if self._depth else outer)
-        except BaseException:
-            if not self._depth and self._writer.in_transaction:
-                self._writer.execute("ROLLBACK")
-            raise
-        finally:
-            if not self._depth:
-                self._owner = None
+    def _commit(self, number: int, outer: bool) -> None:
+        if self._writer.in_transaction:  # SQLite itself rolls back when the disk is full
+            self._writer.execute("COMMIT" if outer else f"RELEASE part{number}")
+
+    def _roll_back(self, number: int, outer: bool) -> None:
+        if not self._writer.in_transaction:
+            return
+        if outer:
+            self._writer.execute("ROLLBACK")
+            return
+        with suppress(apsw.SQLError):  # interrupted before the savepoint was made
+            self._writer.execute(f"ROLLBACK TO part{number}; RELEASE part{number}")
 
     def _take(self) -> apsw.Connection:
         try:
             return self._idle.pop()
         except IndexError:
-            return connect(self.path, True, self._patience)
+            with gate:
+                connection = connect(self.path, True, self._patience)
+                connection.execute("SELECT 1 FROM sqlite_schema LIMIT 1").fetchall()  # maps the shared memory
+            return connection
 
     def _give_back(self, connection: apsw.Connection) -> None:
         if connection.in_transaction:

@@ -12,13 +12,15 @@ import apsw
 
 from thinkback.errors import NotAStore, StoreDamaged, StoreError, StoreReadOnly, StoreTooNew
 from thinkback.stores.sqlite import filters, schema
+from thinkback.stores.sqlite.fork import gate
 
 MEMORY = ":memory:"
 _MAGIC = b"SQLite format 3\0"
 _HEADER = 100
 _STATEMENTS_KEPT = 256
 _LEAST_PAUSE_S, _LONGEST_PAUSE_S = 0.0005, 0.004
-# One thread at a time: closing a new file would release the POSIX locks that another thread holds on it.
+# One thread at a time: closing a new file would release the POSIX locks that another thread holds on it. `gate` keeps a fork
+# away meanwhile, so that a child finds the lock free.
 _looking = threading.Lock()
 
 
@@ -62,7 +64,13 @@ def open_first(
     path: str, read_only: bool, patience: Patience, progress: schema.Progress | None = None
 ) -> apsw.Connection:
     """Open the first connection: check the file, create or migrate it, and switch it to WAL mode."""
+    with gate:
+        return _open_first(path, read_only, patience, progress)
+
+
+def _open_first(path: str, read_only: bool, patience: Patience, progress: schema.Progress | None) -> apsw.Connection:
     if path != MEMORY:
+        _check_name(path)
         with _looking:
             _inspect(Path(path), read_only)
     connection = connect(path, read_only, patience)
@@ -93,7 +101,8 @@ def connect(path: str, read_only: bool, patience: Patience) -> apsw.Connection:
     name = path
     if read_only and _is_frozen(path):
         name, flags = f"file:{quote(os.path.abspath(path))}?immutable=1", flags | apsw.SQLITE_OPEN_URI
-    connection = apsw.Connection(name, flags=flags, statementcachesize=_STATEMENTS_KEPT)
+    with gate:
+        connection = apsw.Connection(name, flags=flags, statementcachesize=_STATEMENTS_KEPT)
     connection.set_busy_handler(patience)
     connection.execute(
         "PRAGMA synchronous = FULL; PRAGMA secure_delete = ON; PRAGMA foreign_keys = ON; PRAGMA temp_store = MEMORY;"
@@ -103,11 +112,23 @@ def connect(path: str, read_only: bool, patience: Patience) -> apsw.Connection:
     return connection
 
 
+def _check_name(path: str) -> None:
+    """Refuses a path that no file can have."""
+    try:
+        os.stat(path)
+    except FileNotFoundError:
+        return
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise StoreError(f"not a path of a store: {path[:200]!r} ({reason})", code="bad_path") from None
+
+
 def _inspect(path: Path, read_only: bool) -> None:
     """Reject a file that is not a store, by its header."""
     if path.is_dir():
         raise NotAStore(f"{path} is a folder; name a file in it, like {path / 'memory.db'}", code="is_a_folder")
     if not path.exists():
+        _refuse_lone_log(path)
         _check_place(path, read_only)
         _create(path)
         return
@@ -119,6 +140,10 @@ def _inspect(path: Path, read_only: bool) -> None:
         if Path(f"{path}-journal").exists():
             return
         header = _header(path)
+    if not header and _log_size(path):
+        header = _header(path)  # another process may have made the store since
+        if not header:
+            _refuse_lone_log(path)
     if not header:
         if read_only:
             raise NotAStore(f"{path} is empty; open it once for writing to make it a store", code="empty_file")
@@ -134,6 +159,21 @@ def _inspect(path: Path, read_only: bool) -> None:
             f"{path} is an SQLite database of another program (application id {application:#x}); it was left alone",
             code="foreign_database",
         )
+
+
+def _refuse_lone_log(path: Path) -> None:
+    """A log without its file holds the only copy of what was written; SQLite would delete it as left over."""
+    if size := _log_size(path):
+        raise StoreDamaged(
+            f"{path} is missing or empty, but its log {path}-wal holds {size} bytes; both were left alone. "
+            "Restore the file from a copy, or move the log away to begin anew",
+            code="lone_log",
+        )
+
+
+def _log_size(path: Path) -> int:
+    log = Path(f"{path}-wal")
+    return log.stat().st_size if log.exists() else 0
 
 
 def _header(path: Path) -> bytes:

@@ -15,6 +15,7 @@ from thinkback.stores.sqlite.rows import COLUMNS, listed, to_record
 
 STORED = np.dtype("<f4")
 _BLOCK = 32  # rows normalised at a time, to stay in the processor's cache
+_LARGEST = float(np.finfo(np.float32).max)
 _UNIT_TOLERANCE = 1e-6  # float32 rounding of a unit vector stays below; such vectors are kept bit for bit
 
 
@@ -46,6 +47,7 @@ def _normalised(rows: NDArray[Any], first: int) -> Vector:
     largest = np.abs(exact).max(axis=1)
     for bad, what, code in (
         (~np.isfinite(largest), "holds NaN or infinity", "not_finite"),
+        (largest > _LARGEST, "holds a number beyond 32 bits", "not_finite"),
         (largest == 0, "is a zero vector", "zero_vector"),
     ):
         if bad.any():

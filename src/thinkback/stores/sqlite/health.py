@@ -13,7 +13,7 @@ import numpy as np
 from thinkback.fields import KINDS, PRIORITIES, TIERS
 from thinkback.model import REFLECTION
 from thinkback.stores.base import Problem
-from thinkback.stores.sqlite import counters, fulltext, rows, schema, scrub
+from thinkback.stores.sqlite import counters, damage, fulltext, rows, schema, scrub
 from thinkback.stores.sqlite.generations import STORED, Generation, generation
 
 _NAMED = 20  # ids a problem lists
@@ -31,12 +31,28 @@ _ORPHANS = {
 def check(connection: apsw.Connection) -> list[Problem]:
     """Every index entry and row that does not agree with the text, and a pending scrub."""
     problems: list[Problem] = []
-    for examine in (_file, _rows, _full_text, _exact_words, _tags, _vectors, _orphans, _counters):
+    examiners = (_file, _values, _rows, _full_text, _exact_words, _tags, _vectors, _orphans, _counters, scrub.problems)
+    for examine in examiners:
         try:
             problems += examine(connection)
         except (apsw.CorruptError, apsw.NotADBError, apsw.SQLError) as error:
             problems.append(_damage(str(error)))
-    return list(dict.fromkeys([*problems, *scrub.problems(connection)]))
+        except damage.FAULTS as error:
+            if any(problem.area in ("file", *damage.TRUTH) for problem in problems):
+                continue  # `_values` has named the row
+            area = _INDEXES.get(examine)
+            if area is None:
+                raise
+            problems.append(Problem(area, f"the index holds a value that cannot be read ({error})"))
+    return list(dict.fromkeys(problems))
+
+
+def _values(connection: apsw.Connection) -> Iterator[Problem]:
+    """Rows with a value that cannot be; those of an index are found again when it is compared with the text."""
+    for found in damage.find(connection):
+        if not found.derived:
+            message = f"{found}; save the rest with salvage, or restore a backup"
+            yield Problem(found.table, message, repairable=False)
 
 
 def _file(connection: apsw.Connection) -> Iterator[Problem]:
@@ -49,7 +65,7 @@ def _damage(finding: str) -> Problem:
     """A problem that SQLite reported; a full-text index can be rebuilt, the rest cannot."""
     if "fts5" in finding.lower():
         return Problem("full text", finding)
-    return Problem("file", f"{finding}; restore it from a copy", repairable=False)
+    return Problem("file", f"{finding}; restore a backup, or save what can be read with salvage", repairable=False)
 
 
 def _rows(connection: apsw.Connection) -> Iterator[Problem]:
@@ -183,6 +199,9 @@ def _counters(connection: apsw.Connection) -> Iterator[Problem]:
     last_seq, changes, seq, changed = next(connection.execute(sql))
     if last_seq < seq or changes < changed:
         yield Problem("counters", f"the counters ({last_seq}, {changes}) lag behind the rows ({seq}, {changed})")
+
+
+_INDEXES: dict[object, str] = {_full_text: "full text", _exact_words: "full text", _tags: "tags", _vectors: "vectors"}
 
 
 def repair(connection: apsw.Connection, problems: Sequence[Problem]) -> None:

@@ -1,7 +1,7 @@
 """Links between memories: stored edges, and thread order, which is derived."""
 
 import json
-import math
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -15,6 +15,7 @@ from thinkback.stores.sqlite.filters import Clause, clause
 from thinkback.stores.sqlite.rows import listed
 from thinkback.stores.sqlite.writes import require
 
+_HEAVIEST = sys.float_info.max
 _FIELDS = "from_id, to_id, kind, weight, valid_from, valid_to, created_at"
 _COLUMNS = ", ".join(f"e.{name}" for name in _FIELDS.split(", "))
 
@@ -39,8 +40,8 @@ def check(edge: StoredEdge) -> None:
         raise InvalidInput(f"edges of kind {SEQUENCE!r} follow from thread and position; set those instead")
     if edge.from_id == edge.to_id:
         raise InvalidInput(f"the memory {edge.from_id!r} cannot be linked to itself")
-    if isinstance(edge.weight, bool) or not math.isfinite(edge.weight) or edge.weight < 0:
-        raise InvalidInput(f"an edge's weight must be a number, 0 or more, not {edge.weight!r}")
+    if isinstance(edge.weight, bool) or not isinstance(edge.weight, int | float) or not 0 <= edge.weight <= _HEAVIEST:
+        raise InvalidInput(f"an edge's weight must be a number, 0 or more, not {edge.weight!r:.80}")
     check_interval(edge.valid_from, edge.valid_to)
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import apsw
 
-from thinkback.fields import FIELDS, names
+from thinkback.fields import FIELDS, VALUES, names
 from thinkback.inputs import canonical_json
 from thinkback.model import StoredRecord
 
@@ -21,6 +21,7 @@ _READ: dict[str, Callable[[Any], Any]] = {
     "tags": lambda text: () if text == "[]" else tuple(json.loads(text)),
     "object": lambda text: {} if text == "{}" else json.loads(text),
     "flag": bool,
+    **{type: {value: value for value in VALUES[type]}.__getitem__ for type in ("kind", "tier", "priority")},
 }
 _WRITE: dict[str, Callable[[Any], Any]] = {
     "tags": lambda tags: canonical_json(tags) if tags else "[]",
@@ -32,10 +33,16 @@ _WRITE_AT = tuple((place, _WRITE[field.type]) for place, field in enumerate(FIEL
 # A frozen dataclass sets its attributes one by one through `object.__setattr__`; its slots take them in half the time.
 _SETTERS = tuple(getattr(StoredRecord, name).__set__ for name in NAMES)
 _values = attrgetter(*NAMES)
+_PYTHON_TYPES = {"integer": int, "count": int, "time": int, "flag": int, "fraction": float}
+_EMPTY = frozenset(field.name for field in FIELDS if field.default is None and not field.required)
+_sound: set[tuple[type, ...]] = set()  # the types of rows that were found sound
 
 
 def to_record(row: Sequence[Any]) -> StoredRecord:
-    """The record of a row that was selected with COLUMNS."""
+    """The record of a row that was selected with COLUMNS; a value that cannot be is an error, which `damage` then names."""
+    types = tuple(map(type, row))
+    if types not in _sound:
+        _check_types(types)
     values = list(row)
     for place, read in _READ_AT:
         values[place] = read(values[place])
@@ -43,6 +50,14 @@ def to_record(row: Sequence[Any]) -> StoredRecord:
     for put, value in zip(_SETTERS, values, strict=True):
         put(record, value)
     return record
+
+
+def _check_types(types: tuple[type, ...]) -> None:
+    for field, found in zip(FIELDS, types, strict=True):
+        expected = _PYTHON_TYPES.get(field.type, str)
+        if found is not expected and not (found is type(None) and field.name in _EMPTY):
+            raise TypeError(f"{field.name} is {found.__name__}")
+    _sound.add(types)
 
 
 def to_row(record: StoredRecord) -> tuple[Any, ...]:
@@ -63,4 +78,4 @@ def select(connection: apsw.Connection, tail: str, bindings: Sequence[Any] = ())
 
 def listed(values: Sequence[str] | Sequence[int]) -> str:
     """A list as one binding, for `IN (SELECT value FROM json_each(?))`."""
-    return json.dumps(list(values))
+    return json.dumps(list(values), ensure_ascii=False)  # escaped, a lone surrogate would pass for text

@@ -80,16 +80,15 @@ class Scrubber:
             self._run_if(lambda pending: True)
 
     def _run_if(self, wanted: Callable[[PendingScrub], bool]) -> None:
-        if self._connections.in_transaction or not self._lock.acquire(blocking=False):
+        if self._connections.in_transaction or self._lock.locked():
             return
-        try:
-            pending = self._pending()
-            if pending is not None and wanted(pending) and not self._run(pending):
+        with self._lock:  # an interrupt between `acquire` and `try` would leave it locked for ever
+            try:
+                pending = self._pending()
+                if pending is not None and wanted(pending) and not self._run(pending):
+                    self._retry_at = time.monotonic() + _RETRY_S
+            except (StoreError, OSError):  # the caller's write is committed, and the scrub stays pending
                 self._retry_at = time.monotonic() + _RETRY_S
-        except StoreError:  # the caller's write is committed, and the scrub stays pending
-            self._retry_at = time.monotonic() + _RETRY_S
-        finally:
-            self._lock.release()
 
     def _pending(self) -> PendingScrub | None:
         with self._connections.read() as connection:

@@ -11,6 +11,7 @@ from typing import Any
 
 import apsw
 
+from thinkback.errors import StoreDamaged
 from thinkback.ids import Entropy, IdSource
 from thinkback.inputs import validate
 from thinkback.model import (
@@ -145,7 +146,7 @@ class SqliteStore:
     @contextmanager
     def transaction(self) -> Iterator[None]:
         """Run the writes inside in one transaction; other threads see them after the commit."""
-        with self._connections.write():
+        with self._connections.write(foreign=True):
             yield
 
     @property
@@ -432,8 +433,11 @@ class SqliteStore:
         problems = self.check()
         if any(problem.repairable for problem in problems) and not any(p.area == "file" for p in problems):
             if any(problem.area != PENDING_SCRUB for problem in problems):
-                with self._connections.write() as connection:
-                    health.repair(connection, problems)
+                try:
+                    with self._connections.write() as connection:
+                        health.repair(connection, problems)
+                except StoreDamaged:  # a row that cannot be read stops the rebuilding, which changed nothing
+                    return problems
             self.scrub()
             problems = self.check()
         return problems
