@@ -128,8 +128,8 @@ class Embedding:
         done = 0
         last: Mapping[int, StoredRecord] = {}
         while waiting := self._store.unembedded(batch):
-            _check_progress(last, waiting)
             self._store.put_vectors(self._embed(embedder, waiting), self.space())
+            _check_progress(last, waiting)
             last = waiting
             done += len(waiting)
             if progress:
@@ -146,8 +146,8 @@ class Embedding:
         try:
             while not switched:
                 while waiting := self._store.next_to_reembed(batch):
-                    _check_progress(last, waiting)
                     self._store.put_reembedded(self._embed(embedder, waiting), space)
+                    _check_progress(last, waiting)
                     last = waiting
                     done += len(waiting)
                     if progress:

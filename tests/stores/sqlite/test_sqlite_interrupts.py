@@ -62,7 +62,7 @@ def interrupted(work: Callable[[], Any], at: int) -> bool:
     return False
 
 
-# Every point of every write is thousands; a stride that shares no factor with loops visits different ones in each.
+@pytest.mark.slow
 @pytest.mark.parametrize("name", WRITES)
 def test_a_write_interrupted_anywhere_is_whole_or_absent(name: str, tmp_path: Path) -> None:
     with SqliteStore(tmp_path / "memory.db") as store, SqliteStore(tmp_path / "memory.db", busy_timeout_s=0.0) as other:
@@ -77,7 +77,15 @@ def test_a_write_interrupted_anywhere_is_whole_or_absent(name: str, tmp_path: Pa
             store.forget([record.id for record in store.list(EVERYTHING, None)])
             if done:
                 break
-            at += 1 if at < 150 else 37
+            at += 1 if at < 150 else 37  # the first calls and returns are those of the transaction
         assert at > 20
         gc.collect()  # closes the connections of interrupted reads
         assert [problem for problem in store.repair() if problem.area != PENDING_SCRUB] == []
+
+
+def test_an_interrupt_just_after_begin_leaves_no_transaction_open(tmp_path: Path) -> None:
+    with SqliteStore(tmp_path / "memory.db") as store, SqliteStore(tmp_path / "memory.db", busy_timeout_s=0.0) as other:
+        for at in range(20, 60):
+            interrupted(lambda: store.set_setting("key", "value"), at)
+            other.set_setting("other", "free")
+        store.set_setting("own", "free")

@@ -10,7 +10,6 @@ from typing import Any
 import apsw
 import numpy as np
 
-from thinkback.fields import KINDS, PRIORITIES, TIERS
 from thinkback.model import REFLECTION
 from thinkback.stores.base import Problem
 from thinkback.stores.sqlite import counters, damage, fulltext, rows, schema, scrub
@@ -70,12 +69,9 @@ def _damage(finding: str) -> Problem:
 
 def _rows(connection: apsw.Connection) -> Iterator[Problem]:
     """Rows that input checks would have rejected; they cannot be rebuilt."""
-    odd = f"kind NOT IN {KINDS} OR tier NOT IN {TIERS} OR priority NOT IN {PRIORITIES} OR trim(text) = ''"
-    unreadable = "NOT json_valid(metadata) OR json_type(metadata) <> 'object' OR NOT json_valid(tags) OR json_type(tags) <> 'array'"
-    for what, condition in (("have impossible values", odd), ("have metadata or tags that are not JSON", unreadable)):
-        found = _column(connection, f"SELECT id FROM memories WHERE {condition}")
-        if found:
-            yield _problem("memories", f"{len(found)} versions {what}", found, repairable=False)
+    found = _column(connection, "SELECT id FROM memories WHERE trim(text) = ''")
+    if found:
+        yield _problem("memories", f"{len(found)} versions have no text", found, repairable=False)
 
 
 _INDEXED = {
