@@ -235,7 +235,7 @@ class PinnedConnection(Connections):
 
     @contextmanager
     def read(self) -> Iterator[apsw.Connection]:
-        with self._lock, _translated(self.path):
+        with self._lock, _translated(self.path), damage.named(self.path, self._connection):
             yield self._connection
 
     @contextmanager
