@@ -239,7 +239,7 @@ class PinnedConnection(Connections):
             yield self._connection
 
     @contextmanager
-    def write(self) -> Iterator[apsw.Connection]:
+    def write(self, foreign: bool = False) -> Iterator[apsw.Connection]:
         raise StoreReadOnly("a view of a store cannot be changed", code="view")
         yield
 
