@@ -2,6 +2,7 @@
 
 import pytest
 
+import thinkback
 from thinkback.model import StoredRecord
 from thinkback.search.speakers import in_first_person, names, speaker
 
@@ -48,3 +49,11 @@ def test_not_the_first_person(text):
 
 def test_function_words_name_nobody():
     assert names("What did Caroline do?") == {"caroline"}
+
+
+def test_the_speaker_is_kept():
+    with thinkback.open(":memory:", embedder=None, reranker=None) as memory:
+        kept = memory.remember("I painted a sunrise", speaker="Caroline", source="chat")
+        assert (memory.get(kept.id).speaker, memory.get(kept.id).source) == ("Caroline", "chat")
+        memory.update(kept.id, speaker="Melanie")
+        assert memory.get(kept.id).speaker == "Melanie"

@@ -38,6 +38,7 @@ def first_version(draft: Draft, id: str, position: int | None, now: int) -> Stor
         cycle=draft.cycle,
         access_count=draft.access_count,
         last_access=draft.last_access,
+        speaker=draft.speaker,
         source=draft.source,
         trust=draft.trust,
         embedded=draft.vector is not None,
