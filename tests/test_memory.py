@@ -46,7 +46,7 @@ def test_times_of_judgements_and_of_the_journal_are_aware_datetimes() -> None:
 
 
 def test_thread_neighbours_lift_each_other() -> None:
-    alone = DEFAULT.with_(signals={"neighbours": False})
+    alone = DEFAULT.with_(signals={"ranker": False})
     with toy_memory() as m:
         m.remember("Ann: which flower do you love?", thread="t")
         answer = m.remember("Bob: tulips", thread="t")

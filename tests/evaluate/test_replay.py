@@ -80,7 +80,7 @@ def test_every_recipe_is_replayed_in_the_true_order(name, seed):
         {"signals": {"neighbours": {"steps": 1, "reply": 3.0}}},
         {"signals": {"graph": {"how": "add", "weight": 0.4}, "recency": {"how": "blend", "weight": 0.3}}},
         {"signals": {"decay": {"how": "multiply"}, "priority": {"how": "replace"}}},
-        {"signals": {"neighbours": False, "voice": False}},
+        {"signals": {"ranker": False, "voice": {"how": "multiply", "base": 1.0}}},
         {"redistribute": True, "signals": {"recency": {"how": "add", "weight": 0.4}}},
         {"relevance": 0.3},
         {"selection": {"dedup": False}},
@@ -91,11 +91,11 @@ def test_every_change_of_a_recipe_is_replayed_in_the_true_order(changes):
     _assert_same(messy_cases(7, 40), RECIPES["default"].with_(**changes))
 
 
-def test_neighbours_speak_in_these_cases():
+def test_the_ranker_speaks_in_these_cases():
     """Otherwise the tests above would say nothing about them."""
     cases = messy_cases(7, 40)
     spoken = [rank(case.gathered, RECIPES["default"]) for case in cases]
-    lifted = sum(any(c.name == "neighbours" and c.deltas.any() for c in one.ledger.columns) for one in spoken)
+    lifted = sum(any(c.name == "ranker" and c.deltas.any() for c in one.ledger.columns) for one in spoken)
     assert lifted > 20
 
 

@@ -194,7 +194,6 @@ class TestKnobs:
     def test_every_number_of_the_formula_is_a_knob(self):
         names = {knob.name for knob in knobs_of(RECIPES["default"])}
         assert {"legs.vector.weight", "legs.dates.weight", "fusion", "signals.temporal.weight"} <= names
-        assert "signals.neighbours.decay" in names
         assert not any("limit" in name or "steps" in name for name in names)
 
     def test_the_heaviest_leg_measures_the_others_where_only_ratios_count(self):

@@ -8,6 +8,7 @@ import pytest
 
 from thinkback.model import Filter, StoredRecord
 from thinkback.search.query.parse import Parsing, parse
+from thinkback.search.recipes.named import named
 from thinkback.search.signals.base import Scene
 from thinkback.search.signals.ranker import Ranker, features
 
@@ -77,6 +78,12 @@ def test_a_question_in_the_first_person_asks_for_the_users_own_words():
     asked = scene("What did I do?")
     asked = replace(asked, records=tuple(replace(one, speaker="user") if one.speaker else one for one in asked.records))
     assert Ranker(own=1.0).values(asked) == pytest.approx([1.0, 0.5, 0.25, 0])
+
+
+def test_the_default_adds_it_last():
+    term = named("default").signals[-1]
+    assert isinstance(term.signal, Ranker)
+    assert term.how == "add"
 
 
 def test_without_threads_nobody_stands_near():

@@ -7,41 +7,67 @@ from thinkback.errors import InvalidInput
 from thinkback.model import CONSOLIDATED, NEAREST
 from thinkback.search.bounds import one_of
 from thinkback.search.fusion import Convex, Merge, Rrf, Weighted
-from thinkback.search.legs import Dates, GraphWalk, Keyword, Members, Reflections, VectorLeg
+from thinkback.search.legs import Dates, GraphWalk, Instructions, Keyword, Members, Reflections, VectorLeg
 from thinkback.search.query.parse import Parsing
 from thinkback.search.recipes.model import Recipe, Rerank, Term
 from thinkback.search.selection import Selection
 from thinkback.search.signals.decay import Decay
 from thinkback.search.signals.graph import Graph
-from thinkback.search.signals.neighbours import Neighbours
 from thinkback.search.signals.priority import Priority
 from thinkback.search.signals.quality import Quality
+from thinkback.search.signals.ranker import Ranker
 from thinkback.search.signals.recency import Recency
 from thinkback.search.signals.reflection import Reflection
 from thinkback.search.signals.tags import Tags
 from thinkback.search.signals.temporal import Temporal
-from thinkback.search.signals.voice import Voice
+
+# Learned on development sets of conversations, chats with an assistant, meetings and whole sessions: docs/benchmarks.md.
+RANKER = Ranker(
+    score=-0.375,
+    linked=0.0461,
+    document_keyword=0.0353,
+    document_vector=-0.159,
+    document_both=0.245,
+    before=0.0772,
+    after=0.0266,
+    before2=0.125,
+    after2=0.0307,
+    reply=0.13,
+    before_long=-0.204,
+    after_long=-0.175,
+    before_assistant=0.0701,
+    after_assistant=0.299,
+    wide=0.0378,
+    thread=0.115,
+    voice=0.131,
+    voice_near=0.0449,
+    question=-0.125,
+    short=-0.125,
+    own_assistant=-0.125,
+    assistant=-0.312,
+    first=0.189,
+)
 
 DEFAULT = Recipe(
     name="default",
-    about="Keyword and vector scores fused, then thread neighbours, speaker, time and tags in the query, quality",
+    about="Keyword and vector scores fused, time and tags in the query, quality, then a linear ranker over threads and speakers",
     legs=(
         Keyword(weight=0.5, limit=50, reflections=False),
         VectorLeg(weight=0.5, limit=50, reflections=False),
         Dates(weight=0.1, limit=200),
         Reflections(weight=0.2, limit=5),
+        Instructions(weight=0.2, limit=5),
         Members(weight=0.05, limit=10),
-        GraphWalk(weight=0.1, limit=20, seeds=5, depth=1, sequence=False, without=(NEAREST, CONSOLIDATED)),
+        GraphWalk(weight=0.05, limit=40, seeds=10, depth=1, without=(NEAREST, CONSOLIDATED)),
     ),
     fusion=Convex(),
     relevance=1.0,
     signals=(
-        Term(signal=Neighbours(), how="add"),
-        Term(signal=Voice(), how="multiply", base=1.0, weight=1.0),
         Term(signal=Quality(), how="multiply", base=0.9, weight=0.1),
         Term(signal=Temporal(), how="multiply", base=1.0, weight=0.8),
         Term(signal=Tags(), how="multiply"),
         Term(signal=Reflection(), how="multiply"),
+        Term(signal=RANKER, how="add"),
     ),
     parsing=Parsing(focus=True),
 )
@@ -49,8 +75,8 @@ DEFAULT = Recipe(
 PRECISE = replace(
     DEFAULT,
     name="precise",
-    about="default, then a cross-encoder over the first 50, blended",
-    reranker=Rerank(top=50, how="blend", weight=0.4),
+    about="default, then a cross-encoder over the first 12, blended",
+    reranker=Rerank(top=12, how="blend", weight=0.3, max_chars=1000),
 )
 
 KEYWORD = Recipe(name="keyword", about="The keyword leg alone", legs=(Keyword(),))
