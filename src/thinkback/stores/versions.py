@@ -64,7 +64,7 @@ def id_taken(id: str) -> InvalidInput:
 
 def positions(drafts: Sequence[Draft], last_positions: LastPositions) -> list[int | None]:
     """Each draft's position in its thread: the given one, else after the last."""
-    threads = sorted({draft.thread for draft in drafts if draft.thread is not None})
+    threads = sorted({draft.thread for draft in drafts if draft.thread is not None and draft.position is None})
     last = dict(last_positions(threads)) if threads else {}
     found: list[int | None] = []
     for draft in drafts:
