@@ -20,7 +20,7 @@ LAYERS = (
     ("evaluate",),
     ("aio",),
     ("opening",),
-    ("memory",),
+    ("memory", "library"),
     ("lifecycle",),
     ("search",),
     ("models",),

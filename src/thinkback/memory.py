@@ -65,6 +65,7 @@ from thinkback.search.executors import Inline, Threads
 from thinkback.search.pipeline import gather, search
 from thinkback.search.query.parse import parse
 from thinkback.search.query.tags import Vocabulary
+from thinkback.search.query.time import AnchorExtractor
 from thinkback.search.ranking import Gathered
 from thinkback.search.recipes.model import Recipe
 from thinkback.search.recipes.named import TYPED, reflections_only
@@ -93,6 +94,7 @@ class Memory:
         embedding: Embedding | None = None,
         reranker: Callable[[str], Reranker] | None = None,
         chat: Chat | None = None,
+        extractor: AnchorExtractor | None = None,
         recipe: str | Path | Recipe = "default",
         clock: Clock = system_clock,
         strict: bool = False,
@@ -108,6 +110,7 @@ class Memory:
         self._embedding = embedding or Embedding(store, None)
         self._reranker = reranker
         self.chat = chat
+        self.extractor = extractor
         self._pool: Executor = Threads(max_workers=4, thread_name_prefix="thinkback")
         self._recalls = AccessLog(store, clock)
         self._vocabulary: tuple[str, Vocabulary] | None = None
@@ -228,19 +231,25 @@ class Memory:
         now: Moment | None = None,
         vector: Vector | None = None,
         cycle: int | None = None,
+        overrides: Mapping[str, Any] | None = None,
+        extractor: AnchorExtractor | None = None,
         counted: bool = True,
         **where: Unpack[Where],
     ) -> Recall:
         """Search: `recall("what is Caroline's pet called?", tags=["pets"], limit=5)`; `hit.why()` explains each score.
 
-        `reflection_boost` is a factor for reflections. With `counted=False` it is only a look: the hits do not count as used, so
-        looking changes no later ranking.
+        `overrides` change the recipe for this call, by path: `{"signals.recency.weight": 0.3}`. `extractor` finds the time that the
+        query names. `reflection_boost` is a factor for reflections. With `counted=False` it is only a look: the hits do not count
+        as used, so looking changes no later ranking.
         """
         chosen = self._chosen(recipe, limit, max_tokens, reflection_boost)
+        if overrides:
+            chosen = chosen.with_paths(overrides)
         moment = self.clock() if now is None else to_us(now)
         given = {"vector": self._checked(vector), "cycle": cycle}
         given = {name: value for name, value in given.items() if value is not None}
-        found = search(check_query(text), self._filter(moment, where), chosen, self._engine(now), given)
+        engine = self._engine(now, extractor)
+        found = search(check_query(text), self._filter(moment, where), chosen, engine, given)
         if counted and self.count_accesses:
             self._recalls.count([hit.stored for hit in found.hits])
         for watch in self._watchers:
@@ -261,9 +270,19 @@ class Memory:
         """The keyword leg alone, with its whole query syntax; every word counts, and without one nothing is found."""
         return self.recall(text, limit=limit, recipe=TYPED, **where)
 
-    def search_reflections_only(self, text: str, *, limit: int = 10, recency: float = 0.0) -> Recall:
-        """Only themes, by cosine; `recency` (such as 0.1) blends in their age. Without a query vector, no results."""
-        return self.recall(text, limit=limit, recipe=reflections_only(recency), kinds=[REFLECTION])
+    def search_reflections_only(
+        self,
+        text: str,
+        *,
+        vector: Vector | None = None,
+        cycle: int | None = None,
+        recency: float | None = None,
+        limit: int = 10,
+    ) -> Recall:
+        """Only themes, by cosine; those without a vector score 0. `recency` is the weight of age: 0.1 with a cycle, else 0."""
+        share = (0.1 if cycle is not None else 0.0) if recency is None else recency
+        recipe = reflections_only(share)
+        return self.recall(text, limit=limit, recipe=recipe, vector=vector, cycle=cycle, kinds=[REFLECTION])
 
     def get(self, id: str, known_at: Moment | None = None) -> Record:
         """One memory, in its present version or as the store knew it at `known_at`."""
@@ -406,7 +425,7 @@ class Memory:
 
     # -- inside --------------------------------------------------------------------------------------------------------------------
 
-    def _engine(self, now: Moment | None = None) -> Engine:
+    def _engine(self, now: Moment | None = None, extractor: AnchorExtractor | None = None) -> Engine:
         """The environment of a search; days are in the time zone of `now`, else in UTC."""
         configured = self._embedding.configured
         return Engine(
@@ -417,6 +436,7 @@ class Memory:
             embedder=self._embedding.fingerprint,
             reranker=self._reranker,
             chat=self.chat,
+            extractor=extractor or self.extractor,
             zone=zone_of(now),
             strict=self.strict,
         )

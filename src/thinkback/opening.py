@@ -22,6 +22,7 @@ from thinkback.memory import Memory
 from thinkback.models.chat import Chat
 from thinkback.models.embedders.base import Embedder
 from thinkback.models.rerankers.base import Reranker
+from thinkback.search.query.time import AnchorExtractor
 from thinkback.search.recipes.model import Recipe
 from thinkback.search.trace import Recall
 from thinkback.settings import NONE, Settings
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from thinkback.models.weights.options import FetchOptions, OpenOptions, Progress
 
 T = TypeVar("T")
+OPENED = "opened:"  # in a recipe: the reranker the memory was opened with, else the one named here
 UPGRADE_STEP = 2000  # memories; a smaller file is upgraded before one could read about it
 DEFAULT = "default"  # whatever the settings name
 log = logging.getLogger("thinkback")
@@ -46,6 +48,7 @@ def open(
     recipe: str | Path | Recipe | None = None,
     models: "OpenOptions | None" = None,
     chat: Chat | None = None,
+    extractor: AnchorExtractor | None = None,
     clock: Clock = system_clock,
     read_only: bool = False,
     strict: bool = False,
@@ -57,9 +60,12 @@ def open(
 
     `embedder` is a model's name, an object of your own, or None for keywords alone; nothing is loaded before its first use.
     `settings` fill in what is left at its default. `models` says where weights come from and how they run. `chat` is a language
-    model for what a query leaves open (tags, loose times); none is needed. `strict` raises where a search would warn and go on.
+    model for what a query leaves open (tags, loose times); none is needed. `extractor` finds the time that a query names, before
+    the rules of the recipe. `strict` raises where a search would warn and go on.
     """
-    opener = Opener(settings, embedder=embedder, reranker=reranker, models=models, chat=chat, clock=clock)
+    opener = Opener(
+        settings, embedder=embedder, reranker=reranker, models=models, chat=chat, extractor=extractor, clock=clock
+    )
     return opener(path, recipe=recipe, read_only=read_only, strict=strict, space=space)
 
 
@@ -79,6 +85,7 @@ class Opener:
         progress: "Progress | None" = None,
         upgrading: Callable[[int, int], None] | None = None,
         chat: Chat | None = None,
+        extractor: AnchorExtractor | None = None,
         clock: Clock = system_clock,
     ) -> None:
         self.settings = settings or Settings()
@@ -87,6 +94,7 @@ class Opener:
         self._upgrading = upgrading or _announce_upgrade
         self._clock = clock
         self._chat = chat or chat_of(self.settings)
+        self._extractor = extractor
         self._embedder = self._embedder_opener(embedder)
         self._reranker = self._reranker_opener(reranker)
         self._watchers: tuple[Callable[[Recall], None], ...] = ()
@@ -131,6 +139,7 @@ class Opener:
             reranker=self._reranker,
             recipe=self.settings.recipe if recipe is None else recipe,
             chat=self._chat,
+            extractor=self._extractor,
             clock=clock or self._clock,
             strict=strict,
             count_accesses=count_accesses and not read_only,
@@ -169,7 +178,11 @@ class Opener:
         if chosen is None:
             return None
 
+        usual = isinstance(given, str) and given == DEFAULT and self.settings.reranker == DEFAULT
+
         def load(name: str) -> Reranker:
+            if name.startswith(OPENED):
+                name = name.removeprefix(OPENED) if usual else DEFAULT
             if name == DEFAULT and not isinstance(chosen, str):
                 return chosen
             from thinkback.models.rerankers import RERANKERS, open_reranker

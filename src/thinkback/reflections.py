@@ -1,4 +1,4 @@
-"""Read the text of a reflection: a JSON object with its `members` and `keywords`."""
+"""Read the text of a reflection: a JSON object with its `member_ids` and `keywords`."""
 
 import json
 
@@ -9,7 +9,7 @@ LARGEST_THEME = 200  # the published cap on the members of one reflection
 
 def members(record: StoredRecord | Record) -> tuple[str, ...]:
     """The ids of the memories a reflection was made from; one written by hand, without a JSON list of ids, has none."""
-    return _strings(record, "members")
+    return _strings(record, "member_ids") or _strings(record, "members")  # as earlier versions wrote it
 
 
 def keywords(record: StoredRecord | Record) -> tuple[str, ...]:

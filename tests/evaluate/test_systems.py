@@ -163,7 +163,7 @@ def test_gathering_once_ranks_like_searching():
 
 def test_links_are_gathered_for_signals_that_do_not_count_yet():
     assert all(term.weight for term in with_all_links(named("engrava")).signals)
-    recipe = named("engrava").with_(signals={"neighbours": {"how": "add", "weight": 0.0}})
+    recipe = named("engrava").with_(signals={"neighbours": {"how": "add", "weight": 0.0}, "graph": {"sequence": True}})
     systems = Recipes([recipe], ToyEmbedder())
     corpus = Corpus("talk", tuple(replace(d, thread="S1", position=i) for i, d in enumerate(TALK.documents)))
     dataset = replace(DATASET, corpora=(corpus,), questions=DATASET.questions[:1])

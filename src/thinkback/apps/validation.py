@@ -1,12 +1,12 @@
 """What HTTP and MCP share: the limit on a text, strict JSON, and how a validation error reads."""
 
 import json
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any, get_args
 
 from pydantic import BaseModel, ValidationError
 
-from thinkback.errors import did_you_mean
+from thinkback.errors import InvalidInput, did_you_mean
 
 TEXT_LIMIT = 200_000  # characters: in any script they fit into a request of a megabyte
 
@@ -57,3 +57,11 @@ def _models(annotation: Any) -> Iterator[type[BaseModel]]:
 
 def _not_json(constant: str) -> None:
     raise ValueError(f"{constant} is not a JSON number")
+
+
+def check_overrides(overrides: Mapping[str, Any] | None) -> None:
+    """A client may change every number of a recipe, but not choose a model: its name may be a path on the server."""
+    for path, value in (overrides or {}).items():
+        named = isinstance(value, Mapping) and "model" in value
+        if path == "reranker.model" or (path == "reranker" and named):
+            raise InvalidInput("reranker.model cannot be changed in a request; name a recipe", code="untrusted_setting")

@@ -81,7 +81,7 @@ class HitShape(TypedDict):
     """One recalled memory with the exact reason for its place."""
 
     rank: int
-    score: float
+    score: float | None  # null among the newest, where there was nothing to search by
     memory: MemoryShape
     placings: list[PlacingShape]
     contributions: list[ContributionShape]
@@ -150,6 +150,7 @@ class RecallShape(TypedDict):
 
     query: str
     recipe: str
+    backends_used: list[str]
     hits: list[HitShape]
     warnings: list[str]
 
@@ -209,7 +210,7 @@ def hit(found: Hit) -> HitShape:
     """A hit as JSON."""
     return {
         "rank": found.rank,
-        "score": found.score,
+        "score": found.score if found.contributions else None,
         "memory": memory(found.record),
         "placings": [shaped(PlacingShape, placing) for placing in found.placings],
         "contributions": [shaped(ContributionShape, added) for added in found.contributions],
@@ -222,6 +223,7 @@ def recall(found: Recall, words: Mapping[Action, str] = PYTHON_WORDS) -> RecallS
     return {
         "query": found.trace.query.text,
         "recipe": found.trace.recipe.name,
+        "backends_used": list(found.trace.backends_used),
         "hits": [hit(one) for one in found],
         "warnings": warnings(found.warnings, words),
     }

@@ -77,6 +77,9 @@ class _Said:
     heard: NDArray[np.bool_]
 
 
+_LEAST = 1e-13
+
+
 class Replay:
     """Questions that can be ranked by any weights; a question for which no leg found anything is left out."""
 
@@ -98,6 +101,7 @@ class Replay:
         self._gold = GoldRanks.of_questions(self.questions, [(part.start, part.ids) for part in self._parts])
         self._excluded = _excluded(self.questions, self._parts)
         self._twins = _twins(self._parts)
+        self._by_id = np.concatenate([np.argsort(np.argsort(part.ids)) for part in self._parts])
         self._fused: _Kept[Mapping[str, Floats]] = _Kept()
         self._said: _Kept[_Said] = _Kept()
         self._walks: _Kept[_Walks] = _Kept()
@@ -110,6 +114,8 @@ class Replay:
     def gold_ranks(self, recipe: Recipe) -> Rows:
         """The rank of every piece of gold, question by question, from 1; 0 where it is not among the first `depth`."""
         totals = self.totals(recipe)
+        if getattr(recipe.fusion, "ties_by_id", False):
+            totals = totals - _LEAST * self._by_id  # far below any difference of scores, so it parts ties alone
         totals[self._excluded] = -np.inf
         if recipe.selection.dedup:
             first, second = self._twins
@@ -157,7 +163,9 @@ class Replay:
         sums = np.zeros(len(self._parts))
         for place, leg in enumerate(self._legs):
             sums += np.where(self._ran[:, place], weights[leg], 0.0)
-        sums = sums + sum(term.weight for term in recipe.signals if term.how == "add")
+        for term in recipe.signals:
+            if term.how == "add":
+                sums += [0.0 if term.signal.silent(part.query) else term.weight for part in self._parts]
         return np.where(sums > 0, sums, 1.0)
 
     def _weight(self, recipe: Recipe, leg: str, shares: Floats | None) -> float | Floats:
@@ -176,11 +184,13 @@ class Replay:
         values = {leg: np.zeros(self._size) for leg in self._legs}
         for part in self._parts:
             fused = fusion.fuse(part.runs, {})
-            if fused.ledger.ids != part.ids:
+            if sorted(fused.ledger.ids) != sorted(part.ids):
                 message = f"the fusion {fusion.name!r} does not keep all candidates; it cannot be replayed"
                 raise InvalidInput(message, code="fusion_not_replayable")
+            places = {id: place for place, id in enumerate(fused.ledger.ids)}
+            rows = [places[id] for id in part.ids]
             for leg, row in fused.values.items():
-                values[leg][part.span] = row
+                values[leg][part.span] = row[rows]
         return values
 
     def _delta(self, term: Term, fusion: Fusion, totals: Floats, shares: Floats | None) -> Floats:
@@ -209,6 +219,8 @@ class Replay:
         values, heard = np.zeros(self._size), np.zeros(self._size, dtype=bool)
         by_totals = by_legs = False
         for part in self._parts:
+            if signal.silent(part.query) is not None:
+                continue
             seen = _Watched(part, totals[part.span], {run.leg: legs[run.leg][part.span] for run in part.runs})
             answer = signal.values(cast(Scene, seen))
             by_totals, by_legs = by_totals or seen.read_totals, by_legs or seen.read_legs

@@ -11,6 +11,7 @@ from thinkback.model import Timing, Vector
 from thinkback.models.chat import Chat
 from thinkback.models.rerankers.base import Reranker
 from thinkback.search.query.tags import Vocabulary
+from thinkback.search.query.time import AnchorExtractor
 from thinkback.stores.base import Store
 
 
@@ -25,6 +26,7 @@ class Engine:
     embedder: str | None = None
     reranker: Callable[[str], Reranker] | None = None
     chat: Chat | None = None
+    extractor: AnchorExtractor | None = None
     zone: tzinfo = UTC
     strict: bool = False
 

@@ -21,6 +21,7 @@ from thinkback.search.legs import Leg, Recent, deep_enough
 from thinkback.search.query.ask_model import ask
 from thinkback.search.query.parse import Query, focus, parse
 from thinkback.search.query.tags import Vocabulary
+from thinkback.search.query.time import extracted
 from thinkback.search.ranking import NEWEST, Gathered, Ordered, rank, reach
 from thinkback.search.recipes.model import Recipe
 from thinkback.search.selection import Ranked, Selection, select
@@ -74,7 +75,7 @@ def _read(
             with engine.store.view() as store:
                 state = store.state()
                 query = parse(text, filter, recipe.parsing, _vocabulary(store, engine, notes), engine.zone)
-                query = replace(query, **given)  # type: ignore[arg-type]
+                query = _dated(replace(query, **given), engine, notes)  # type: ignore[arg-type]
                 notes.lap("parse")
                 gathered = gather(query, recipe, replace(engine, store=store), notes)
                 notes.lap("retrieve")
@@ -92,6 +93,18 @@ def _vocabulary(store: Store, engine: Engine, notes: Notes) -> Vocabulary:
     except StoreDamaged as error:
         notes.warn("the tags could not be read", error)
         return Vocabulary.of({})
+
+
+def _dated(query: Query, engine: Engine, notes: Notes) -> Query:
+    """The query with the time that the caller's extractor finds, before the recipe's own finding."""
+    if engine.extractor is None:
+        return query
+    try:
+        anchor = extracted(engine.extractor, query.text, query.now, engine.zone)
+    except ThinkbackError as error:
+        notes.warn("the time extractor did not answer", error)
+        return query
+    return query if anchor is None else replace(query, anchor=anchor)
 
 
 # -- retrieve ----------------------------------------------------------------------------------------------------------------------

@@ -50,6 +50,7 @@ def test_the_surface_is_small_and_says_what_it_does(memory: Memory) -> None:
         "link": (False, False),
         "reflect": (False, False),
         "search_keywords": (True, False),
+        "search_reflections": (True, False),
         "search": (True, False),
         "fetch": (True, False),
     }
@@ -59,7 +60,7 @@ def test_the_surface_is_small_and_says_what_it_does(memory: Memory) -> None:
 
 def test_read_only_offers_only_what_reads(memory: Memory) -> None:
     listed = session(memory, lambda client: client.list_tools(), READ_SCOPES).tools
-    assert [tool.name for tool in listed] == ["recall", "search_keywords", "search", "fetch"]
+    assert [tool.name for tool in listed] == ["recall", "search_keywords", "search_reflections", "search", "fetch"]
 
 
 @pytest.mark.parametrize("name", ["remember", "forget", "link", "reflect"])

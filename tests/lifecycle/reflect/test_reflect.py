@@ -451,23 +451,23 @@ def test_reflections_alone_with_recency_blended_in(cats: thinkback.Memory) -> No
 
 
 @pytest.mark.parametrize("query", ["", "  ", "\n\t"])
-def test_reflections_alone_of_a_blank_query_are_none_and_it_is_said(cats: thinkback.Memory, query: str) -> None:
+def test_reflections_alone_of_a_blank_query_are_unranked_and_it_is_said(cats: thinkback.Memory, query: str) -> None:
     with cats as memory:
         found = memory.search_reflections_only(query, recency=0.1)
-        assert list(found) == []
-        assert [warning.code for warning in found.warnings] == ["no_leg_ran"]
+        assert [(hit.record.kind, hit.score) for hit in found] == [("reflection", 0.0)]
+        assert [warning.code for warning in found.warnings] == ["no_query_vector"]
         assert [hit.record.kind for hit in memory.recall(query, kinds=["reflection"])] == ["reflection"]
 
 
-def test_reflections_alone_without_an_embedder_are_none_and_it_is_said(cats: thinkback.Memory, tmp_path: Path) -> None:
+def test_reflections_alone_without_an_embedder_are_unranked_and_it_is_said(
+    cats: thinkback.Memory, tmp_path: Path
+) -> None:
     cats.close()
     with thinkback.open(tmp_path / "m.db", embedder=None, reranker=None) as memory:
-        found = memory.search_reflections_only("Oscar cat")
-        assert list(found) == []
-        why = "there is no embedder and no query vector"
-        assert [warning.code for warning in found.warnings] == ["no_leg_ran"]
-        assert found.trace.skipped == (("reflections", why),)
-        assert [hit.record.kind for hit in memory.recall("Oscar cat", kinds=["reflection"])] == ["reflection"]
+        found = memory.search_reflections_only("Oscar cat", cycle=7)
+        assert [(hit.record.kind, hit.score) for hit in found] == [("reflection", 0.0)]
+        assert [warning.code for warning in found.warnings] == ["no_query_vector"]
+        assert ("recency", "there is no embedder and no query vector") in found.trace.skipped
 
 
 def test_reflections_alone_where_there_are_none(tmp_path: Path) -> None:

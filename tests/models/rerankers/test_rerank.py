@@ -46,9 +46,8 @@ def test_another_field_can_be_read_and_a_missing_one_scores_0() -> None:
     assert ranked[0] == {"body": "abc", "rerank_score": 0.3}
 
 
-def test_a_field_that_is_no_text_is_refused() -> None:
-    with raises(InvalidInput, "not_text"):
-        rerank(ByLength(), "q", [{"text": 3}])
+def test_a_field_that_is_no_text_is_turned_into_text() -> None:
+    assert rerank(ByLength(), "q", [{"text": 333}])[0]["rerank_score"] == 0.3
 
 
 @given(st.floats(-1e6, 1e6))

@@ -21,6 +21,7 @@ from thinkback.apps.cli.session import (
     typed_recipe,
 )
 from thinkback.clock import to_us
+from thinkback.errors import InvalidInput
 
 if TYPE_CHECKING:
     from thinkback.memory import Memory
@@ -50,6 +51,7 @@ class Formula:
     ] = None
     max_tokens: Annotated[int | None, Option(min=0, help="Token budget for all texts together (0 = none).")] = None
     now: Now = None
+    cycle: Annotated[int | None, Option(help="The current cycle, for recency by cycles.")] = None
     reflection_boost: Annotated[
         float | None, Option(min=0, help="Factor for the score of reflections; --no-reflections leaves them out.")
     ] = None
@@ -61,7 +63,7 @@ class Formula:
 
     def given(self) -> dict[str, Any]:
         """The other options, as keyword arguments of `recall`."""
-        names = ("limit", "max_tokens", "reflection_boost")
+        names = ("limit", "max_tokens", "cycle", "reflection_boost")
         return {"now": time_of(self.now), **{name: getattr(self, name) for name in names}}
 
 
@@ -102,6 +104,44 @@ def search_keywords(
     with existing_memory(common) as memory:
         found = memory.search_keywords(read_argument(question), limit=limit, **filters.given())
         _show_found(memory, found, common)
+
+
+@command(
+    app,
+    "search-reflections",
+    panel=PANEL,
+    example='thinkback search-reflections "what matters to Caroline?" --cycle 120',
+)
+def search_reflections(
+    question: Question,
+    models: Models,
+    common: Common,
+    limit: Annotated[int, Option("--limit", "-n", min=0, help="Maximum number of hits (0 = all).")] = 10,
+    cycle: Annotated[int | None, Option(help="The current cycle, for recency by cycles.")] = None,
+    recency: Annotated[
+        float | None, Option(min=0, max=1, help="Weight of recency (default: 0.1 with a cycle, else 0).")
+    ] = None,
+    vector: Annotated[
+        str | None, Option(metavar="JSON", help="The embedding of the query as a JSON list, instead of the embedder's.")
+    ] = None,
+) -> None:
+    """Search only the reflections on themes, by meaning."""
+    with existing_memory(common, models) as memory:
+        found = memory.search_reflections_only(
+            read_argument(question), limit=limit, cycle=cycle, recency=recency, vector=_numbers(vector)
+        )
+        _show_found(memory, found, common)
+
+
+def _numbers(vector: str | None) -> Any:
+    import json
+
+    if vector is None:
+        return None
+    try:
+        return json.loads(vector)
+    except ValueError:
+        raise InvalidInput(f"--vector takes a JSON list of numbers; got {vector[:80]!r}") from None
 
 
 @command(app, panel=PANEL, example='thinkback parse "what did we decide about #pricing last week?" --now 2026-05-08')
@@ -165,4 +205,5 @@ def _show_found(
     elif reason is not None:
         show_json(wire.why_not(reason))
     else:
-        show_json(*({"id": hit.id, "text": hit.text, **wire.hit(hit)} for hit in found))
+        used = list(found.trace.backends_used)
+        show_json(*({"id": hit.id, "text": hit.text, **wire.hit(hit), "backends_used": used} for hit in found))

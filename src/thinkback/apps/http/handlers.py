@@ -10,6 +10,7 @@ import numpy as np
 from thinkback.apps import wire, wire_upkeep
 from thinkback.apps.http import requests, responses
 from thinkback.apps.http.errors import WORDS
+from thinkback.apps.validation import check_overrides
 from thinkback.memory import Memory
 from thinkback.model import REFLECTION, Edge, Record
 from thinkback.reflections import members
@@ -110,7 +111,8 @@ def reflections(memory: Memory, asked: requests.Page) -> responses.ReflectionsSh
 
 def search_reflections(memory: Memory, asked: requests.Themes) -> wire.TracedRecallShape:
     """Search reflections only, by meaning."""
-    return _recall(memory.search_reflections_only(asked.query, limit=asked.limit, recency=asked.recency), asked.trace)
+    given = _with_vector(asked.given("query", "trace"))
+    return _recall(memory.search_reflections_only(asked.query, **given), asked.trace)
 
 
 def judgements(memory: Memory, asked: requests.Nothing) -> responses.JudgementsShape:
@@ -242,6 +244,7 @@ def _searched(memory: Memory, asked: requests.Recall) -> Recall:
     given = asked.given("query", "trace", "id")
     if asked.recipe is not None:
         given["recipe"] = named(asked.recipe)  # by name only: a path would let callers read files
+    check_overrides(asked.overrides)
     return memory.recall(asked.query, **_with_vector(given))
 
 

@@ -30,6 +30,9 @@ Everything = Annotated[bool, Field(description="Include memories that are expire
 DryRun = Annotated[bool, Field(description="Report what would be done without doing it.")]
 
 
+Overrides = Annotated[dict[Word, Any], Field(max_length=100)]
+
+
 class Parameters(BaseModel):
     """The base of all parameters."""
 
@@ -115,6 +118,7 @@ class Recall(Where):
     now: Time | None = Field(None, description="The time of the search (default: now).")
     vector: Numbers | None = Field(None, description="The embedding of the query, instead of the embedder's.")
     cycle: Whole | None = Field(None, description="The current cycle, for recency by cycles.")
+    overrides: Overrides | None = Field(None, description="Changes to the recipe by path: signals.recency.weight.")
     counted: bool = Field(True, description="Count the hits as used, which later rankings may consider.")
     trace: Traced = False
 
@@ -256,7 +260,9 @@ class Themes(Parameters):
 
     query: Query
     limit: Limit = 10
-    recency: Fraction = Field(0.0, description="Weight of recency: 0 for none, 0.1 for a little.")
+    recency: Fraction | None = Field(None, description="Weight of recency (default: 0.1 with a cycle, else 0).")
+    vector: Numbers | None = Field(None, description="The embedding of the query, instead of the embedder's.")
+    cycle: Whole | None = Field(None, description="The current cycle, for recency by cycles.")
     trace: Traced = False
 
 

@@ -61,6 +61,7 @@ class FoundAnswer(TypedDict):
 
     notice: str
     memories: list[FoundShape]
+    backends_used: list[str]
     left_out: int
     warnings: list[str]
 
@@ -140,6 +141,7 @@ def found(recall: Recall, explain: bool) -> Answer[FoundAnswer]:
     structured: FoundAnswer = {
         "notice": NOTICE,
         "memories": [_found(hit, explain) for hit in recall],
+        "backends_used": list(recall.trace.backends_used),
         "left_out": left_out,
         "warnings": wire.warnings(recall.warnings, WORDS),
     }

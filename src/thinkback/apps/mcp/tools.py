@@ -8,12 +8,13 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 
+import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, create_model
 
 from thinkback import fields
 from thinkback.apps.mcp import answers
 from thinkback.apps.mcp.answers import Answer
-from thinkback.apps.validation import TEXT_LIMIT
+from thinkback.apps.validation import TEXT_LIMIT, check_overrides
 from thinkback.errors import InvalidInput
 from thinkback.memory import Memory
 from thinkback.search.recipes.named import named
@@ -78,6 +79,8 @@ class RecallArguments(SearchWithFilter):
         4000, ge=0, le=1_000_000, description="Approximate maximum number of tokens of text; 0 for no limit."
     )
     recipe: str | None = Field(None, description="A named ranking recipe, such as default, precise or keyword.")
+    cycle: int | None = Field(None, description="The current cycle, for recency by cycles.")
+    overrides: dict[str, Any] = Field({}, description="Changes to the recipe by path, such as signals.recency.weight.")
     explain: bool = Field(False, description="Explain for every memory what each leg and signal added to its score.")
 
 
@@ -137,6 +140,16 @@ class ReflectArguments(Arguments):
     dry_run: bool = Field(False, description="Report what would be done without doing it.")
 
 
+class ReflectionsArguments(Search):
+    """Arguments of `search_reflections`."""
+
+    cycle: int | None = Field(None, description="The current cycle, for recency by cycles.")
+    recency: float | None = Field(
+        None, ge=0, le=1, description="Weight of recency (default: 0.1 with a cycle, else 0)."
+    )
+    vector: list[float] | None = Field(None, description="The embedding of the query, instead of the embedder's.")
+
+
 class SearchArguments(Arguments):
     """Arguments of `search`."""
 
@@ -154,7 +167,16 @@ def recall(memory: Memory, asked: RecallArguments, client: str) -> Answer[answer
     before, and phrase the query like the fact you hope to find.
     """
     recipe = None if asked.recipe is None else named(asked.recipe)
-    found = memory.recall(asked.query, limit=asked.limit, recipe=recipe, max_tokens=asked.max_tokens, **asked.where())
+    check_overrides(asked.overrides)
+    found = memory.recall(
+        asked.query,
+        limit=asked.limit,
+        recipe=recipe,
+        max_tokens=asked.max_tokens,
+        cycle=asked.cycle,
+        overrides=asked.overrides,
+        **asked.where(),
+    )
     return answers.found(found, asked.explain)
 
 
@@ -194,6 +216,15 @@ def reflect(memory: Memory, asked: ReflectArguments, client: str) -> Answer[answ
 def search_keywords(memory: Memory, asked: SearchWithFilter, client: str) -> Answer[answers.FoundAnswer]:
     """Search by keywords only: "quoted phrases", AND, OR, NOT, prefix*. Use it for names, numbers and code."""
     return answers.found(memory.search_keywords(asked.query, limit=asked.limit, **asked.where()), False)
+
+
+def search_reflections(memory: Memory, asked: ReflectionsArguments, client: str) -> Answer[answers.FoundAnswer]:
+    """Search only the reflections on themes that consolidation wrote, by meaning."""
+    vector = None if asked.vector is None else np.asarray(asked.vector, dtype=np.float32)
+    found = memory.search_reflections_only(
+        asked.query, limit=asked.limit, vector=vector, cycle=asked.cycle, recency=asked.recency
+    )
+    return answers.found(found, False)
 
 
 def search(memory: Memory, asked: SearchArguments, client: str) -> Answer[answers.SearchAnswer]:
@@ -247,6 +278,7 @@ TOOLS: dict[str, Tool] = {
         Tool("Link two memories", "write", link),
         Tool("Reflect on the memory", "write", reflect),
         Tool("Search by keywords", "read", search_keywords, searches=True),
+        Tool("Search reflections", "read", search_reflections, searches=True),
         Tool("Search", "read", search, searches=True),
         Tool("Fetch one memory", "read", fetch),
     )

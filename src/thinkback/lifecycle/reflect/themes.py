@@ -49,7 +49,7 @@ def refusal(records: Sequence[StoredRecord], vectors: Vector, settings: Consolid
 
 def content(theme: Theme) -> str:
     """The text of a reflection: member ids and keywords."""
-    return json.dumps({"members": list(theme.members), "keywords": list(theme.keywords)}, ensure_ascii=False)
+    return json.dumps({"member_ids": list(theme.members), "keywords": list(theme.keywords)}, ensure_ascii=False)
 
 
 def essence(theme: Theme) -> str:

@@ -4,7 +4,7 @@ To add one, write a file with a class that has the `Reranker` protocol, and add 
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from thinkback.errors import InvalidInput, ModelUnavailable, did_you_mean
@@ -12,6 +12,8 @@ from thinkback.models.rerankers.base import Reranker, TimedReranker, rerank
 from thinkback.models.weights.cache import ensure
 from thinkback.models.weights.options import FetchOptions, OpenOptions
 from thinkback.models.weights.pinned import DEFAULT_RERANKER, MODELS, Kind, Model
+
+HUB_OWNER = "Qwen/"  # Qwen/Qwen3-Reranker-0.6B and the short name are the same
 
 __all__ = ["RERANKERS", "Reranker", "Row", "TimedReranker", "open_reranker", "rerank"]
 
@@ -25,13 +27,26 @@ class Row:
     open: Callable[[str, OpenOptions], TimedReranker]
 
 
-def open_reranker(spec: str, options: OpenOptions | FetchOptions | None = None) -> TimedReranker:
+def open_reranker(
+    spec: str,
+    options: OpenOptions | FetchOptions | None = None,
+    *,
+    instruction: str | None = None,
+    offline: bool = False,
+) -> TimedReranker:
     """The reranker of that name, its weights fetched if they are missing: `open_reranker("default")`.
 
-    `default` or a model of the pinned list, a folder, `rerank:MODEL@URL`, `tei:URL`.
+    `default` or a model of the pinned list, a folder, `rerank:MODEL@URL`, `tei:URL`. `instruction` is what a Qwen3-Reranker
+    judges by; `offline` forbids fetching.
     """
     chosen = OpenOptions.of(options)
+    if offline:
+        chosen = replace(chosen, fetch=replace(chosen.fetch, offline=True))
     name = DEFAULT_RERANKER if spec == "default" else spec
+    if name.startswith(HUB_OWNER) and name.removeprefix(HUB_OWNER) in MODELS:
+        name = name.removeprefix(HUB_OWNER)
+    if instruction is not None:
+        return _instructed(name, chosen, instruction)
     scheme, colon, rest = name.partition(":")
     if colon and scheme in RERANKERS:
         return RERANKERS[scheme].open(rest, chosen)
@@ -49,6 +64,13 @@ def open_reranker(spec: str, options: OpenOptions | FetchOptions | None = None) 
     )
 
 
+def _instructed(name: str, options: OpenOptions, instruction: str) -> TimedReranker:
+    model = MODELS.get(name)
+    if model is None or model.kind is not Kind.CAUSAL_RERANKER:
+        raise InvalidInput(f"the reranker {name!r} takes no instruction; Qwen3-Reranker does", code="no_instruction")
+    return _open_qwen3(model, ensure(name, options.fetch, options.progress), options, instruction)
+
+
 def _open_onnx(model: Model, folder: Path, options: OpenOptions) -> TimedReranker:
     from thinkback.models.rerankers.onnx import CrossEncoderSettings, OnnxCrossEncoder
 
@@ -56,10 +78,10 @@ def _open_onnx(model: Model, folder: Path, options: OpenOptions) -> TimedReranke
     return OnnxCrossEncoder(folder, settings, options.device, options.threads)
 
 
-def _open_qwen3(model: Model, folder: Path, options: OpenOptions) -> TimedReranker:
-    from thinkback.models.rerankers.qwen3 import Qwen3Reranker, Qwen3Settings
+def _open_qwen3(model: Model, folder: Path, options: OpenOptions, instruction: str | None = None) -> TimedReranker:
+    from thinkback.models.rerankers.qwen3 import INSTRUCTION, Qwen3Reranker, Qwen3Settings
 
-    settings = Qwen3Settings(model.name, model.weights, max_tokens=model.max_tokens)
+    settings = Qwen3Settings(model.name, model.weights, instruction or INSTRUCTION, max_tokens=model.max_tokens)
     return Qwen3Reranker(folder, settings, options.device, options.threads)
 
 

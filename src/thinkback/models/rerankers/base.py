@@ -4,8 +4,6 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol, runtime_checkable
 
-from thinkback.errors import InvalidInput
-
 Deadline = Callable[[], bool]
 """True once no further text should be scored."""
 
@@ -42,7 +40,8 @@ def rerank(
 ) -> list[dict[str, Any]]:
     """New, sorted candidates, each with its `rerank_score`; the ones given are not changed.
 
-    Ties keep the order given. A candidate without the field scores 0. `top_k` of None or below 1 keeps all.
+    Ties keep the order given. A candidate without the field scores 0; a field that is not text is turned into text. `top_k` of
+    None or below 1 keeps all.
     """
     scores = reranker.scores(query, [_text(candidate, field) for candidate in candidates])
     rated = [{**candidate, "rerank_score": score} for candidate, score in zip(candidates, scores, strict=True)]
@@ -55,9 +54,7 @@ def _text(candidate: Mapping[str, Any], field: str) -> str:
     if text is None:
         return ""
     if not isinstance(text, str):
-        raise InvalidInput(
-            f"the field {field!r} of a candidate must be text, not {type(text).__name__}", code="not_text"
-        )
+        return str(text)
     return text
 
 

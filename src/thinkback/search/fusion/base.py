@@ -85,7 +85,15 @@ def keep(fused: Fused, cut: int) -> Fused:
     if cut <= 0 or cut >= len(fused.ledger.ids):
         return fused
     order = fused.ledger.order() if fused.by_score else np.arange(len(fused.ledger.ids))
-    rows = np.sort(order[:cut])
+    return _rows(fused, np.sort(order[:cut]))
+
+
+def by_id(fused: Fused) -> Fused:
+    """The candidates in the order of their ids, so that ties go by id."""
+    return _rows(fused, np.array(sorted(range(len(fused.ledger.ids)), key=fused.ledger.ids.__getitem__), dtype=np.intp))
+
+
+def _rows(fused: Fused, rows: NDArray[np.intp]) -> Fused:
     columns = [Column(c.step, c.name, c.deltas[rows], c.values[rows], c.formula) for c in fused.ledger.columns]
     ledger = Ledger.of([fused.ledger.ids[row] for row in rows], columns)
     return Fused(ledger, {leg: values[rows] for leg, values in fused.values.items()}, fused.by_score)

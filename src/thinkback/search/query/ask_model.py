@@ -42,7 +42,7 @@ class Asked:
 def ask(query: Query, parsing: Parsing, chat: Chat, vocabulary: Vocabulary, pool: Executor, zone: tzinfo) -> Asked:
     """Ask for tags if neither a hashtag nor the vocabulary gave one, and for a time if no rule found one."""
     chat = Guarded(chat)
-    wants_time = parsing.time == "english" and query.anchor is None
+    wants_time = parsing.time != "none" and query.anchor is None
     return Asked(
         tags=pool.submit(ask_for_tags, query.text, vocabulary, chat) if parsing.tags and not query.tags else None,
         time=pool.submit(ask_for_time, query.text, query.now, zone, chat) if wants_time else None,

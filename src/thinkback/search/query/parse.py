@@ -9,9 +9,9 @@ from thinkback.model import Filter, KeywordQuery, Vector
 from thinkback.search.bounds import one_of
 from thinkback.search.query.keywords import parse_keywords
 from thinkback.search.query.tags import InferredTag, Vocabulary, infer_tags
-from thinkback.search.query.time import Anchor, AnchorExtractor, EnglishExtractor, TemplatedExtractor
+from thinkback.search.query.time import Anchor, EnglishExtractor, Rules, TemplatedExtractor
 
-EXTRACTORS: dict[str, AnchorExtractor | None] = {
+EXTRACTORS: dict[str, Rules | None] = {
     "english": EnglishExtractor(),
     "templated": TemplatedExtractor(),
     "none": None,

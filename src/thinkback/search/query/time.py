@@ -7,11 +7,12 @@ bounded, so a phrase has a greatest length and reading a query is linear in its 
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from datetime import tzinfo
+from datetime import datetime, timedelta, tzinfo
 from itertools import islice
 from typing import Protocol
 
-from thinkback.clock import DAY
+from thinkback.clock import DAY, to_us
+from thinkback.errors import InvalidInput
 from thinkback.search.query.time_calendar import Now, Reading
 from thinkback.search.query.time_compound import compound
 from thinkback.search.query.time_patterns import EXPLICIT, PHRASES, VAGUE, YEAR, Phrase
@@ -58,7 +59,46 @@ class Anchor:
         return min(begin, self.first_us), max(end, self.last_us)
 
 
+@dataclass(frozen=True, slots=True)
+class NamedTime:
+    """A time that a query names, as an extractor of your own gives it; `phrase` is a part of the query, if it can be told."""
+
+    when: datetime
+    tolerance: timedelta
+    phrase: str = ""
+
+
 class AnchorExtractor(Protocol):
+    """Finds the time a query names, if any, seen from `now`; made by you and given to `open` or `recall`.
+
+    memini's pair of days before now and tolerance in days will do as well.
+    """
+
+    def __call__(self, query: str, now: datetime) -> NamedTime | tuple[float, float] | None: ...
+
+
+def extracted(extractor: AnchorExtractor, query: str, now_us: int, zone: tzinfo) -> Anchor | None:
+    """What an extractor finds; its failures, and answers that are no time, raise InvalidInput."""
+    now = Now.of(now_us, zone)
+    if now is None:
+        return None
+    try:
+        found = extractor(query, now.local)
+        if found is None:
+            return None
+        if isinstance(found, tuple):
+            found = NamedTime(now.local - timedelta(days=found[0]), timedelta(days=found[1]))
+        centre, tolerance = to_us(found.when), found.tolerance // timedelta(microseconds=1)
+    except Exception as error:  # an extractor is the caller's own code, which may raise anything
+        message = f"the time extractor failed with {type(error).__name__}: {str(error)[:200]}"
+        raise InvalidInput(message, code="extractor_failed") from error
+    start = query.find(found.phrase) if found.phrase else -1
+    span = (start, start + len(found.phrase)) if start >= 0 else (0, 0)
+    window = Reading(centre, tolerance, centre - tolerance, centre + tolerance)
+    return anchor_at(query, span, now_us, window)
+
+
+class Rules(Protocol):
     """Finds the time a query names, if any, seen from `now_us` in a time zone."""
 
     def __call__(self, query: str, now_us: int, zone: tzinfo) -> Anchor | None: ...

@@ -72,7 +72,7 @@ class Rerank:
 
     The model reads `context` thread neighbours on each side with the candidate; texts are cut to `max_chars`. With `budget_ms`
     it reads as many candidates as the time allows, best first. `scale` is a row of SCALES: `logit` spreads the scores over 0 to 1,
-    `raw` leaves them as they are.
+    `opened:NAME` is the reranker that the memory was opened with, else that name. `raw` leaves them as they are.
     """
 
     model: str = "default"
@@ -146,6 +146,27 @@ class Recipe:
         `recipe.with_(legs={"keyword": {"weight": 0.7}}, signals={"quality": False}, selection={"limit": 5})`; False removes a part.
         """
         return from_dict(merged(to_dict(self), changes))
+
+    def with_paths(self, paths: Mapping[str, Any]) -> "Recipe":
+        """A changed copy, each change by its path: `{"signals.recency.weight": 0.3, "selection.limit": 5}`."""
+        return self.with_(**nested(paths))
+
+
+def nested(paths: Mapping[str, Any]) -> dict[str, Any]:
+    """Paths with their values as the nested data that `with_` takes."""
+    tree: dict[str, Any] = {}
+    for path, value in paths.items():
+        *parents, last = str(path).split(".")
+        table = tree
+        for key in parents:
+            table = table.setdefault(key, {})
+            if not isinstance(table, dict):
+                raise RecipeError(f"{path} is a part of what another change made a plain value", code="invalid_value")
+        if not last or not all(parents):
+            hint = "write it like signals.recency.weight"
+            raise RecipeError(f"{path!r} is no path of a recipe; {hint}", code="unknown_name")
+        table[last] = value
+    return tree
 
 
 _IN_EVERY_RECIPE = ("fusion", "selection", "parsing")

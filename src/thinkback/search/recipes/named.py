@@ -109,7 +109,7 @@ ENGRAVA = Recipe(
     name="engrava",
     about="Five weighted signals: keyword .30, vector .55, recency .10, priority .05, graph 0; missing weights redistributed",
     legs=(Keyword(weight=0.30, limit=50), VectorLeg(weight=0.55, limit=50, floor=0.0)),
-    fusion=Weighted(all_equal=0.5),
+    fusion=Weighted(all_equal=0.5, ties_by_id=True),
     redistribute=True,
     signals=(
         Term(signal=Recency(clock=False), how="add", weight=0.10),
@@ -154,7 +154,7 @@ PIGPIG = Recipe(
     about="Cosine, then the scores of Qwen3-Reranker replace the order",
     legs=(VectorLeg(),),
     fusion=Weighted(),
-    reranker=Rerank(model="Qwen3-Reranker-0.6B", top=50, how="replace", scale="raw"),
+    reranker=Rerank(model="opened:Qwen3-Reranker-0.6B", top=50, how="replace", scale="raw"),
     selection=Selection(dedup=False, reflection_share=1.0),
     parsing=Parsing(time="none", tags=False),
 )
@@ -180,8 +180,8 @@ def reflections_only(recency: float = 0.0) -> Recipe:
         about="Themes alone, by cosine",
         legs=(Reflections(limit=100_000, unembedded=True),),
         newest=False,
-        fusion=Weighted(raw_legs=("reflections",)),
-        signals=(Term(signal=Recency(), how="blend", weight=float(recency)),) if recency else (),
-        selection=Selection(reflection_share=1.0),
+        fusion=Weighted(raw_legs=("reflections",), ties_by_id=True),
+        signals=(Term(signal=Recency(beside_vector=True), how="blend", weight=float(recency)),) if recency else (),
+        selection=Selection(dedup=False, reflection_share=1.0),
         parsing=Parsing(time="none", tags=False),
     )

@@ -1,7 +1,7 @@
 """Quality of a memory: salience × confidence × usage, and × recency for short-lived tiers, divided by the best candidate's.
 
 salience = tier · (0.5 + 0.5 · importance), clamped to [0, 1]; usage = 1 + ln(1 + accesses);
-short-lived tiers × exp(−age / (7 d · (1 + ln(1 + accesses)))).
+short-lived tiers × exp(−age / (7 d · (1 + ln(1 + accesses)))), with age since the last access, else creation, and confidence 1.
 """
 
 import math
@@ -34,12 +34,11 @@ class Quality(Signal):
 def quality(record: StoredRecord, now: int) -> float:
     """The quality of one memory, before it is compared with others."""
     usage = 1.0 + math.log1p(record.access_count)
-    confidence = 1.0 if record.confidence is None else record.confidence
-    value = salience(record) * confidence * usage
     if record.tier in SHORT_LIVED:
-        age = max(now - record.created_at, 0)
-        value *= math.exp(-age / (SHORT_LIFE * usage))
-    return value
+        age = max(now - (record.created_at if record.last_access is None else record.last_access), 0)
+        return salience(record) * usage * math.exp(-age / (SHORT_LIFE * usage))
+    confidence = 1.0 if record.confidence is None else record.confidence
+    return salience(record) * confidence * usage
 
 
 def salience(record: StoredRecord) -> float:

@@ -90,7 +90,7 @@ def around(
     """Per memory its edges in both directions, strongest first, then by the other end's id."""
     others = replace(filter, ids=None)
     found: dict[str, list[StoredEdge]] = {id: [] for id in ids}
-    for id, edge in _stored(connection, ids, others, kinds) if kinds.stored else ():
+    for id, edge in _stored(connection, ids, others, limit_each, kinds) if kinds.stored else ():
         found[id].append(edge)
     for id, edge in _in_thread(connection, ids, others) if kinds.sequence else ():
         found[id].append(edge)
@@ -103,7 +103,7 @@ def strength(edge: StoredEdge, id: str) -> tuple[float, str, str, bool]:
 
 
 def _stored(
-    connection: apsw.Connection, ids: Sequence[str], filter: Filter, kinds: Kinds
+    connection: apsw.Connection, ids: Sequence[str], filter: Filter, limit_each: int | None, kinds: Kinds
 ) -> list[tuple[str, StoredEdge]]:
     passing, of_kind = clause(filter), kinds.clause()
     when = filter.now if filter.as_of is None else filter.as_of
@@ -112,16 +112,17 @@ def _stored(
         f"(e.valid_from IS NULL OR e.valid_from <= ?) AND (e.valid_to IS NULL OR e.valid_to > ?){known}{of_kind.sql}"
     )
     half = (
-        "SELECT j.value, {columns} FROM json_each(?) j CROSS JOIN edges e ON e.{near} = j.value "
-        "JOIN memories m ON m.id = e.{far} WHERE {valid} AND {passing}"
+        "SELECT * FROM (SELECT {columns} FROM edges e JOIN memories m ON m.id = e.{far} WHERE e.{near} = ? AND {valid} "
+        "AND {passing} ORDER BY e.weight DESC, e.{far}, e.kind LIMIT ?)"
     )
     sql = " UNION ALL ".join(
         half.format(columns=_COLUMNS, near=near, far=far, valid=valid, passing=passing.sql)
         for near, far in (("from_id", "to_id"), ("to_id", "from_id"))
     )
     moments = (when, when) if filter.known_at is None else (when, when, filter.known_at)
-    bindings = (listed(ids), *moments, *of_kind.bindings, *passing.bindings)
-    return [(row[0], _edge(row[1:])) for row in connection.execute(sql, bindings * 2)]
+    rest = (*moments, *of_kind.bindings, *passing.bindings, -1 if limit_each is None else limit_each)
+    # A statement for each memory: the limit is its own, and the index on weight ends the search of a hub.
+    return [(id, _edge(row)) for id in ids for row in connection.execute(sql, (id, *rest, id, *rest))]
 
 
 def _edge(row: Sequence[object]) -> StoredEdge:

@@ -188,11 +188,27 @@ def _who_speaks(connection: apsw.Connection) -> None:
     connection.execute("ALTER TABLE memories ADD COLUMN speaker TEXT")
 
 
+def _strongest_edges(connection: apsw.Connection) -> None:
+    """Index edges by weight, so that the strongest ones of a hub are read without the others."""
+    for end, other in (("from_id", "to_id"), ("to_id", "from_id")):
+        connection.execute(
+            f"CREATE INDEX IF NOT EXISTS edges_by_weight_{end} ON edges ({end}, weight DESC, {other}, kind)"
+        )
+    connection.execute("DROP INDEX IF EXISTS edges_to")
+
+
 Progress = Callable[[int, int], None]
 Migration = Callable[
     [apsw.Connection], Iterator[tuple[int, int]] | None
 ]  # a slow one says how far it is, and of how much
-MIGRATIONS: tuple[Migration, ...] = (_first_schema, _whose_expiry, _what_confidence_rests_on, exact_words, _who_speaks)
+MIGRATIONS: tuple[Migration, ...] = (
+    _first_schema,
+    _whose_expiry,
+    _what_confidence_rests_on,
+    exact_words,
+    _who_speaks,
+    _strongest_edges,
+)
 VERSION = len(MIGRATIONS)
 
 
