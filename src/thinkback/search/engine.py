@@ -6,7 +6,7 @@ from concurrent.futures import Executor
 from dataclasses import dataclass
 from datetime import UTC, tzinfo
 
-from thinkback.errors import InvalidInput, Notice, ThinkbackError
+from thinkback.errors import Notice, ThinkbackError
 from thinkback.model import Timing, Vector
 from thinkback.models.chat import Chat
 from thinkback.models.rerankers.base import Reranker
@@ -47,9 +47,7 @@ class Notes:
         self.warnings.append(error.notice(what))
 
     def note(self, warning: Notice) -> None:
-        """Record a warning; raise it as an error if the search is strict."""
-        if self.strict:
-            raise InvalidInput(warning.message, code=warning.code)
+        """Record a warning about the question itself, which is no failure and does not end a strict search."""
         self.warnings.append(warning)
 
     def lap(self, step: str) -> None:

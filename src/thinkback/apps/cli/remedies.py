@@ -14,7 +14,7 @@ WORDS: Mapping[Action, str] = {
     Action.JUDGE: "Judge some answers first: thinkback judge record QUESTION ID",
     Action.CHECK: "To see what is wrong: thinkback doctor. Otherwise restore a copy.",
     Action.REPAIR: "To repair it: thinkback doctor --repair",
-    Action.SALVAGE: "Restore a backup, or save what can be read: thinkback salvage {subject} NEW.db",
+    Action.RESTORE_BACKUP: "Restore a copy of {subject}.",
     Action.SKIP_BAD_LINES: "To leave bad lines out: --skip-bad",
     Action.PULL_MODEL: "To fetch it: thinkback models pull {subject}",
     Action.INSTALL_EXTRA: "To install it: pip install 'thinkback[{subject}]'",

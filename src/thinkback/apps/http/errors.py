@@ -78,7 +78,7 @@ WORDS: Mapping[Action, str] = {
     Action.JUDGE: "Judge some answers first: POST /v1/judgements",
     Action.CHECK: "To see what is wrong: POST /v1/check",
     Action.REPAIR: "To repair it: POST /v1/repair",
-    Action.SALVAGE: "Whoever runs the server can restore a backup or run: thinkback salvage {subject} NEW.db",
+    Action.RESTORE_BACKUP: "Whoever runs the server can restore a copy of the file.",
     Action.SKIP_BAD_LINES: "Correct the line, or leave out bad lines: POST /v1/import?skip_bad=true",
     Action.PULL_MODEL: "Whoever runs the server can fetch it: thinkback models pull {subject}",
     Action.INSTALL_EXTRA: "Whoever runs the server can install it: pip install 'thinkback[{subject}]'",

@@ -72,7 +72,7 @@ def named(path: str, connection: apsw.Connection) -> Iterator[None]:
         found = _first(connection)
         if found is None:
             raise
-        remedy = Remedy(Action.REPAIR if found.derived else Action.SALVAGE, path)
+        remedy = Remedy(Action.REPAIR if found.derived else Action.RESTORE_BACKUP, path)
         raise StoreDamaged(f"{path} is damaged: {found}", code="damaged_row", remedy=remedy) from error
 
 

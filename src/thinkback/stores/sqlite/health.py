@@ -50,7 +50,7 @@ def _values(connection: apsw.Connection) -> Iterator[Problem]:
     """Rows with a value that cannot be; those of an index are found again when it is compared with the text."""
     for found in damage.find(connection):
         if not found.derived:
-            message = f"{found}; save the rest with salvage, or restore a backup"
+            message = f"{found}; restore a copy of the file"
             yield Problem(found.table, message, repairable=False)
 
 
@@ -64,7 +64,7 @@ def _damage(finding: str) -> Problem:
     """A problem that SQLite reported; a full-text index can be rebuilt, the rest cannot."""
     if "fts5" in finding.lower():
         return Problem("full text", finding)
-    return Problem("file", f"{finding}; restore a backup, or save what can be read with salvage", repairable=False)
+    return Problem("file", f"{finding}; restore a copy of the file", repairable=False)
 
 
 def _rows(connection: apsw.Connection) -> Iterator[Problem]:
