@@ -241,7 +241,7 @@ class TestLongMemEval:
 
     def test_turns_are_memories_of_their_sessions_thread(self, tmp_path):
         dataset = read_longmemeval(_write(tmp_path / "lme_s.json", [_haystack()]), level="turn")
-        assert [(d.id, d.thread, d.position, d.source) for d in dataset.corpora[0].documents] == [
+        assert [(d.id, d.thread, d.position, d.speaker) for d in dataset.corpora[0].documents] == [
             ("s1:1", "s1", 0, "user"),
             ("s1:2", "s1", 1, "assistant"),
             ("s2:1", "s2", 0, "user"),

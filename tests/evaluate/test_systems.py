@@ -90,7 +90,7 @@ def test_a_benchmark_raises_where_a_memory_would_warn(at):
         bench(DATASET, systems.contenders(), systems.open)
 
 
-def test_documents_keep_their_dates_threads_and_sources():
+def test_documents_keep_their_dates_threads_and_speakers():
     corpus = Corpus(
         "c",
         (
@@ -101,7 +101,7 @@ def test_documents_keep_their_dates_threads_and_sources():
     )
     with Recipes([named("keyword")]).memory_of(corpus) as memory:
         a, b, c = (memory.get(i) for i in "abc")
-        assert (a.created_at, a.thread, a.position, a.source) == (from_us(MAY), "S1", 0, "Ada")
+        assert (a.created_at, a.thread, a.position, a.speaker) == (from_us(MAY), "S1", 0, "Ada")
         assert c.created_at == b.created_at == from_us(memory.clock()) == from_us(MAY + DAY)
         assert [edge.to_id for edge in memory.neighbours("a")] == ["b"]
 

@@ -54,7 +54,7 @@ def test_a_reflection_is_a_memory_with_members_keywords_and_edges(store: SqliteS
     theme = made.themes[0]
     record = store.get([theme.id])[theme.id]
     assert (record.kind, record.priority) == ("reflection", "P2")
-    assert json.loads(record.text) == {"members": list(theme.members), "keywords": list(theme.keywords)}
+    assert json.loads(record.text) == {"member_ids": list(theme.members), "keywords": list(theme.keywords)}
     assert record.essence == ", ".join(theme.keywords)
     vectors = store.vectors([*theme.members, theme.id])
     mean = np.stack([vectors[id] for id in theme.members]).mean(axis=0, dtype=np.float64)

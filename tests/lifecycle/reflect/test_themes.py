@@ -66,6 +66,6 @@ def test_a_reflection_is_p2_dated_by_its_newest_and_tagged_by_all() -> None:
     }
     theme = Theme("reflection-1", ("a", "b"), ("grey cat", "Oscar"), 0.9)
     made = draft(theme, members, centre(alike(2)))
-    assert json.loads(made.text) == {"members": ["a", "b"], "keywords": ["grey cat", "Oscar"]}
+    assert json.loads(made.text) == {"member_ids": ["a", "b"], "keywords": ["grey cat", "Oscar"]}
     assert (made.id, made.kind, made.priority, made.essence) == ("reflection-1", "reflection", "P2", "grey cat, Oscar")
     assert (made.tags, made.valid_from, made.updated_at, made.trust) == (("pets", "cat"), 3 * DAY, 5 * DAY, 0.5)

@@ -78,8 +78,9 @@ def test_a_file_that_cannot_be_opened_is_left_as_it_is(
 
 def test_a_page_damaged_deep_inside_is_found_by_the_reader_and_by_check(path: Path) -> None:
     data = bytearray(path.read_bytes())
-    middle = len(data) // 2 // schema.PAGE_SIZE * schema.PAGE_SIZE
-    data[middle : middle + 8 * schema.PAGE_SIZE] = b"\xa5" * 8 * schema.PAGE_SIZE
+    middle = len(data) // 4 // schema.PAGE_SIZE * schema.PAGE_SIZE
+    end = len(data) * 3 // 4 // schema.PAGE_SIZE * schema.PAGE_SIZE
+    data[middle:end] = b"\xa5" * (end - middle)
     path.write_bytes(data)
     with SqliteStore(path, read_only=True) as store:
         problems = store.check()
