@@ -56,7 +56,7 @@ class GraphWalk(Leg):
     def _step(self, frontier: dict[str, float], query: Query, store: Store) -> dict[str, float]:
         edges = store.edges(list(frontier), query.filter, self.max_neighbours, self.sequence, without=self.without)
         return _best(
-            (edge.other(id), frontier[id] * edge.weight * self.decay)
+            (edge.to_id if edge.from_id == id else edge.from_id, frontier[id] * edge.weight * self.decay)
             for id, its_edges in edges.items()
             for edge in its_edges
         )

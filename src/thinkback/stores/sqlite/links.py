@@ -99,7 +99,8 @@ def around(
 
 def strength(edge: StoredEdge, id: str) -> tuple[float, str, str, bool]:
     """The order of a memory's edges."""
-    return -edge.weight, edge.other(id), edge.kind, edge.from_id != id
+    away = edge.from_id == id
+    return -edge.weight, edge.to_id if away else edge.from_id, edge.kind, not away
 
 
 def _stored(
