@@ -180,6 +180,7 @@ def _clean(record: StoredRecord) -> StoredRecord:
         record,
         text=redacted(record.text),
         essence=None if record.essence is None else redacted(record.essence),
+        speaker=None if record.speaker is None else redacted(record.speaker),
         source=None if record.source is None else redacted(record.source),
         tags=tuple(dict.fromkeys(redacted(tag) for tag in record.tags)),
         metadata=redacted_json(record.metadata),

@@ -83,7 +83,7 @@ class TestKeyboard:
         expect(page.locator(".node.ring-0")).to_be_visible()
         press("j")
         expect(page.locator(".node.ring-0")).to_be_focused()
-        press("ArrowUp")
+        press("ArrowRight")
         expect(page.locator(".node:focus")).to_have_count(1)
         expect(page.locator(".node.ring-0")).not_to_be_focused()
         press("?")

@@ -97,7 +97,7 @@ def test_every_question_of_locomo_ranks_equally(shared_spaces: PostgresSpaces, t
                         "thread": document.thread,
                         "position": document.position,
                         "created_at": document.created_us,
-                        "source": document.source or None,
+                        "speaker": document.speaker or None,
                     }
                     for document in corpus.documents
                 )
