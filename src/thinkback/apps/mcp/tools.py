@@ -220,7 +220,7 @@ def search_keywords(memory: Memory, asked: SearchWithFilter, client: str) -> Ans
 
 def search_reflections(memory: Memory, asked: ReflectionsArguments, client: str) -> Answer[answers.FoundAnswer]:
     """Search only the reflections on themes that consolidation wrote, by meaning."""
-    vector = None if asked.vector is None else np.asarray(asked.vector, dtype=np.float32)
+    vector: Any = None if asked.vector is None else np.asarray(asked.vector, dtype=np.float64)
     found = memory.search_reflections_only(
         asked.query, limit=asked.limit, vector=vector, cycle=asked.cycle, recency=asked.recency
     )
