@@ -221,7 +221,14 @@ def _left_in(store: Store) -> Iterator[bytes]:
     while page := list(islice(exported, _PAGE)):
         ids += [record.id for record in page]
         for record in page:
-            names = (record.id, record.thread or "", record.speaker or "", record.source or "", record.kind, record.tier)
+            names = (
+                record.id,
+                record.thread or "",
+                record.speaker or "",
+                record.source or "",
+                record.kind,
+                record.tier,
+            )
             texts = "\0".join((*texts_of(record), *names))
             yield f"{texts}\0{texts.lower()}".encode()
     yield "\0".join(text for j in store.judgements() for text in (j.query, j.query.lower())).encode()
