@@ -38,7 +38,7 @@ def test_a_reflection_is_rebuilt_without_the_forgotten() -> None:
         (new,) = memory.list(kinds=["reflection"])
         content = json.loads(new.text)
         assert new.id != old
-        assert content["members"] == sorted(ids[1:])
+        assert content["member_ids"] == sorted(ids[1:])
         assert "sofa" not in new.text
         vectors = np.stack([memory.store.vectors([id])[id] for id in ids[1:]]).astype(np.float64).mean(axis=0)
         assert np.allclose(memory.store.vectors([new.id])[new.id], vectors / np.linalg.norm(vectors), atol=1e-6)

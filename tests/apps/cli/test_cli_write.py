@@ -87,7 +87,7 @@ def test_for_people_the_id_is_printed(cli):
         (["link", "taken", "other", "--weight", "nan"], b"", "weight must be a number, 0 or more"),
         (["link", "taken", "other", "--kind", "next"], b"", "follow from thread and position"),
         (["unlink", "taken", "other"], b"", "there is no link"),
-        (["judge", "record", " ", "taken"], b"", "the query is empty"),
+        (["judge", "record", " ", "taken"], b"", "query"),
         (["judge", "record", "q", "nobody"], b"", "there is no memory 'nobody'"),
     ],
 )

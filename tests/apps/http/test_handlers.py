@@ -36,7 +36,15 @@ def test_the_trace_says_what_happened(client: TestClient) -> None:
     better, worse = trace["order"]
     assert {better, worse} == {first, second}
     assert [(drop["id"], drop["reason"]) for drop in trace["drops"]] == [(worse, f"duplicate of {better}")]
-    assert {run["leg"] for run in trace["runs"]} == {"keyword", "vector", "dates", "reflections", "members", "graph"}
+    assert {run["leg"] for run in trace["runs"]} == {
+        "keyword",
+        "instructions",
+        "vector",
+        "dates",
+        "reflections",
+        "members",
+        "graph",
+    }
     assert {"parse", "leg:keyword", "leg:vector", "retrieve", "rank", "select"} <= {
         timing["step"] for timing in trace["timings"]
     }

@@ -79,7 +79,7 @@ def bodies(other: Tenant) -> dict[str, dict[str, Any]]:
     return {
         "recall": {"query": "zebra", "trace": True, "limit": 1000},
         "why_not": {"query": "zebra", "id": theirs},
-        "search_keywords": {"query": "zebra", "trace": True, "limit": 1000},
+        "search_keywords", "search_reflections": {"query": "zebra", "trace": True, "limit": 1000},
         "remember": {"text": "mine alone"},
         "remember_many": {"memories": [{"text": "mine alone"}]},
         "update": {"essence": "taken over"},
@@ -177,7 +177,7 @@ def tool(town: Town, me: Tenant, name: str, arguments: dict[str, Any], space: st
 def tool_arguments(other: Tenant) -> dict[str, dict[str, Any]]:
     return {
         "recall": {"query": "zebra", "limit": 50},
-        "search_keywords": {"query": "zebra", "limit": 50},
+        "search_keywords", "search_reflections": {"query": "zebra", "limit": 50},
         "search": {"query": "zebra"},
         "remember": {"text": "mine alone"},
         "update": {"id": other.ids[0], "text": "taken over"},
@@ -197,7 +197,7 @@ def test_no_tool_reaches_another_space(town: Town) -> None:
             status, text = tool(town, me, name, arguments, None)
             assert status == 200, (name, text)
             assert other.secret not in text, name
-            if name in ("recall", "search", "search_keywords"):
+            if name in ("recall", "search", "search_keywords", "search_reflections"):
                 assert me.secret in text, name
     assert [count(town, tenant) for tenant in town.tenants] == [3] * 50
 
