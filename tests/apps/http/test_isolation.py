@@ -79,7 +79,7 @@ def bodies(other: Tenant) -> dict[str, dict[str, Any]]:
     return {
         "recall": {"query": "zebra", "trace": True, "limit": 1000},
         "why_not": {"query": "zebra", "id": theirs},
-        "search_keywords", "search_reflections": {"query": "zebra", "trace": True, "limit": 1000},
+        "search_keywords": {"query": "zebra", "trace": True, "limit": 1000},
         "remember": {"text": "mine alone"},
         "remember_many": {"memories": [{"text": "mine alone"}]},
         "update": {"essence": "taken over"},
@@ -177,7 +177,8 @@ def tool(town: Town, me: Tenant, name: str, arguments: dict[str, Any], space: st
 def tool_arguments(other: Tenant) -> dict[str, dict[str, Any]]:
     return {
         "recall": {"query": "zebra", "limit": 50},
-        "search_keywords", "search_reflections": {"query": "zebra", "limit": 50},
+        "search_keywords": {"query": "zebra", "limit": 50},
+        "search_reflections": {"query": "zebra", "limit": 50},
         "search": {"query": "zebra"},
         "remember": {"text": "mine alone"},
         "update": {"id": other.ids[0], "text": "taken over"},
