@@ -33,6 +33,7 @@ _MODULES = {
     "thinkback.models.embedders.base": ("Embedder",),
     "thinkback.models.rerankers.base": ("Reranker",),
     "thinkback.opening": ("open",),
+    "thinkback.search.query.time": ("AnchorExtractor",),
     "thinkback.search.ranking": ("Gathered",),
     "thinkback.search.recipes.model": ("Recipe",),
     "thinkback.search.trace": ("Recall", "Trace", "WhyNot"),
@@ -100,6 +101,7 @@ if TYPE_CHECKING:
     from thinkback.models.embedders.base import Embedder as Embedder
     from thinkback.models.rerankers.base import Reranker as Reranker
     from thinkback.opening import open as open
+    from thinkback.search.query.time import AnchorExtractor as AnchorExtractor
     from thinkback.search.ranking import Gathered as Gathered
     from thinkback.search.recipes.model import Recipe as Recipe
     from thinkback.search.trace import Recall as Recall

@@ -33,9 +33,9 @@ OVERRIDES = {
     "vector_top_k": ("legs.vector.limit", lambda r: r.choice([2, 5, 80])),
 }
 CASES = {
-    "stem-stable words": (60, STABLE, 0.0),
-    "inflected English": (60, INFLECTED, 0.0),
-    "reflections": (60, STABLE, 0.3),
+    "stem-stable words": (200, STABLE, 0.0),
+    "inflected English": (200, INFLECTED, 0.0),
+    "reflections": (100, STABLE, 0.3),
 }
 
 

@@ -198,7 +198,7 @@ def test_no_tool_reaches_another_space(town: Town) -> None:
             status, text = tool(town, me, name, arguments, None)
             assert status == 200, (name, text)
             assert other.secret not in text, name
-            if name in ("recall", "search", "search_keywords", "search_reflections"):
+            if name in ("recall", "search", "search_keywords"):
                 assert me.secret in text, name
     assert [count(town, tenant) for tenant in town.tenants] == [3] * 50
 

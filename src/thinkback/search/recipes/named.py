@@ -45,7 +45,6 @@ RANKER = Ranker(
     short=-0.125,
     own_assistant=-0.125,
     assistant=-0.312,
-    first=0.189,
 )
 
 DEFAULT = Recipe(

@@ -58,7 +58,6 @@ class Ranker(Signal):
     own: float = 0.0  # s, of the user's words, for a query in the first person
     own_assistant: float = 0.0  # s, of the assistant's words, for a query in the first person
     assistant: float = 0.0  # s, of the assistant's words
-    first: float = 0.0  # 1 at the beginning of a thread
     newer: float = 0.0  # s · (0 for the oldest candidate … 1 for the newest)
 
     @property
@@ -125,7 +124,6 @@ def features(scene: Scene) -> Mapping[str, Floats]:
         "own": s * user * first_person,
         "own_assistant": s * assistant * first_person,
         "assistant": s * assistant,
-        "first": of_records([record.thread is not None and record.position == 0 for record in records]),
         "newer": s * _newness(records),
     }
 
