@@ -291,3 +291,14 @@ def test_no_limit_is_zero_and_less_is_wrong_usage(pets, option):
     ran = pets("recall", "cat", option, "-1")
     assert (ran.code, ran.out) == (2, "")
     assert option in ran.err
+
+
+def test_the_cycle_and_the_backends_of_one_call(cli):
+    """As in Python: recency by cycles is skipped without a cycle, and the answer says what ran."""
+    cli.remember("a grey cat", "--id", "old", "--cycle", "1")
+    cli.remember("a grey cat on the roof", "--id", "new", "--cycle", "90")
+    asked = ("recall", "grey cat", "--recipe", "engrava", "--json")
+    without, by_cycle = cli.ok(*asked).lines, cli.ok(*asked, "--cycle", "90").lines
+    assert "recency" not in {one["name"] for one in without[0]["contributions"]}
+    assert "recency" in {one["name"] for one in by_cycle[0]["contributions"]}
+    assert by_cycle[0]["backends_used"] == ["keyword", "recency", "priority"]
