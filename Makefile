@@ -7,11 +7,12 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 # Tests that take long or need weights, torch, a browser or PostgreSQL; .ci/run runs them too.
 HEAVY := slow or models or torch or browser or postgres
 
-.PHONY: help demo test lint types format heavy setup clean
+.PHONY: help demo test lint types format heavy bench setup clean
 
 help:
 	@echo "make demo    a small story: remember, recall, explain"
 	@echo "make test    lint, types and tests"
+	@echo "make bench   recall beside other engines, 10,000 memories"
 	@echo "make lint, make types, make format, make heavy, make setup, make clean"
 
 demo: $(VENV)/.installed
@@ -22,6 +23,9 @@ test: lint types
 
 heavy: setup
 	$(BIN)/python -m pytest -n auto -m "$(HEAVY)"
+
+bench: setup
+	$(BIN)/python benchmarks/peers.py
 
 lint: setup
 	$(BIN)/ruff check .

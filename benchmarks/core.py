@@ -23,10 +23,12 @@ import sys
 import tempfile
 import time
 from bisect import bisect
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import asdict, dataclass
 from itertools import accumulate
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -170,16 +172,8 @@ def measure_thinkback(data: Data, folder: Path, batch: int, recipe: str, profile
     fresh = not path.exists()
     with thinkback.open(path, embedder=None, reranker=None, recipe=recipe) as memory:
         began = time.perf_counter()
-        for rows in _batches(len(data.texts), batch) if fresh else ():
-            memory.remember_many(
-                {
-                    "text": data.texts[row],
-                    "vector": data.vectors[row],
-                    "thread": f"thread-{row // THREAD}",
-                    "created_at": (START_S + 60 * row) * 1_000_000,
-                }
-                for row in rows
-            )
+        for rows in batches(len(data.texts), batch) if fresh else ():
+            memory.remember_many(memory_of(data, row) for row in rows)
         seconds = time.perf_counter() - began
 
         def ask(number: int) -> None:
@@ -194,40 +188,25 @@ def measure_thinkback(data: Data, folder: Path, batch: int, recipe: str, profile
     return _result(f"thinkback, {recipe}", len(data.texts) / seconds if fresh else 0.0, watch, path)
 
 
+def memory_of(data: Data, row: int) -> dict[str, Any]:
+    """A memory as it is given to `remember`."""
+    return {
+        "text": data.texts[row],
+        "vector": data.vectors[row],
+        "thread": f"thread-{row // THREAD}",
+        "created_at": (START_S + 60 * row) * 1_000_000,
+    }
+
+
 def measure_engrava(data: Data, folder: Path, batch: int) -> Result:
     """engrava through its fastest documented way in: bulk_store and given embeddings in one transaction a batch."""
     return asyncio.run(_engrava(data, folder / "engrava.db", batch))
 
 
 async def _engrava(data: Data, path: Path, batch: int) -> Result:
-    import aiosqlite
-    from engrava import LifecycleStatus, Priority, SqliteEngravaCore, ThoughtRecord, ThoughtType
-
-    async with aiosqlite.connect(path) as connection:
-        connection.row_factory = aiosqlite.Row
-        store = SqliteEngravaCore(connection)
-        await store.ensure_schema()
+    async with engrava_store(path) as store:
         began = time.perf_counter()
-        for rows in _batches(len(data.texts), batch):
-            async with store.suspend_auto_commit():
-                await store.bulk_store(
-                    [
-                        ThoughtRecord(
-                            thought_id=f"t{row:08}",
-                            thought_type=ThoughtType.OBSERVATION,
-                            essence=data.texts[row][:200],
-                            content=data.texts[row],
-                            priority=Priority.P3,
-                            lifecycle_status=LifecycleStatus.ACTIVE,
-                            created_cycle=0,
-                            updated_cycle=0,
-                            source="human",
-                        )
-                        for row in rows
-                    ]
-                )
-                for row in rows:
-                    await store.store_embedding(f"t{row:08}", data.vectors[row].tolist(), model_name="given")
+        await fill_engrava(store, data, batch)
         seconds = time.perf_counter() - began
         now = time.strftime("%Y-%m-%dT%H:%M:%S+00:00", time.gmtime())
         watch = Watch()
@@ -239,7 +218,47 @@ async def _engrava(data: Data, path: Path, batch: int) -> Result:
     return _result("engrava 0.7.2", len(data.texts) / seconds, watch, path)
 
 
-def _batches(size: int, batch: int) -> Iterator[range]:
+@asynccontextmanager
+async def engrava_store(path: Path) -> AsyncIterator[Any]:
+    """engrava's store in a file."""
+    import aiosqlite
+    from engrava import SqliteEngravaCore
+
+    async with aiosqlite.connect(path) as connection:
+        connection.row_factory = aiosqlite.Row
+        store = SqliteEngravaCore(connection)
+        await store.ensure_schema()
+        yield store
+
+
+async def fill_engrava(store: Any, data: Data, batch: int) -> None:
+    """Every text and vector, a transaction a batch."""
+    from engrava import LifecycleStatus, Priority, ThoughtRecord, ThoughtType
+
+    for rows in batches(len(data.texts), batch):
+        async with store.suspend_auto_commit():
+            await store.bulk_store(
+                [
+                    ThoughtRecord(
+                        thought_id=f"t{row:08}",
+                        thought_type=ThoughtType.OBSERVATION,
+                        essence=data.texts[row][:200],
+                        content=data.texts[row],
+                        priority=Priority.P3,
+                        lifecycle_status=LifecycleStatus.ACTIVE,
+                        created_cycle=0,
+                        updated_cycle=0,
+                        source="human",
+                    )
+                    for row in rows
+                ]
+            )
+            for row in rows:
+                await store.store_embedding(f"t{row:08}", data.vectors[row].tolist(), model_name="given")
+
+
+def batches(size: int, batch: int) -> Iterator[range]:
+    """Row numbers, so many at a time."""
     for begin in range(0, size, batch):
         yield range(begin, min(begin + batch, size))
 
