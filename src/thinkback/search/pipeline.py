@@ -16,6 +16,7 @@ from thinkback.models.embedders.base import unit
 from thinkback.reflections import members
 from thinkback.search.cross_encode import cross_encode
 from thinkback.search.engine import Engine, Notes
+from thinkback.search.executors import Inline
 from thinkback.search.explain import absence
 from thinkback.search.legs import Leg, Recent, deep_enough
 from thinkback.search.query.ask_model import ask
@@ -146,7 +147,9 @@ def retrieve(query: Query, recipe: Recipe, engine: Engine, notes: Notes) -> tupl
     legs = [deep_enough(leg, recipe.selection.limit, query.filter) for leg in recipe.legs]
     chat = engine.chat
     asked = chat and ask(query, recipe.parsing, chat, engine.vocabulary(engine.store), engine.pool, engine.zone)
-    waiting = {leg.name: engine.pool.submit(_timed, leg, query, engine, notes) for leg in legs if leg.stage == "text"}
+    embeds = query.vector is None and engine.embed is not None
+    pool = engine.pool if embeds or asked else Inline()  # a thread pays only if something is waited for meanwhile
+    waiting = {leg.name: pool.submit(_timed, leg, query, engine, notes) for leg in legs if leg.stage == "text"}
     if any(leg.stage == "vector" for leg in legs) and query.vector is None:
         query = _embedded(query, engine, notes, recipe.parsing.focus)
     runs = _run(legs, "vector", query, engine, notes)

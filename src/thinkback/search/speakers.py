@@ -5,6 +5,7 @@ sunrise"), if it is the only such head. `source` is provenance and says nothing 
 """
 
 import re
+from functools import lru_cache
 
 from thinkback.model import StoredRecord
 from thinkback.search.query.stopwords import FUNCTION_WORDS
@@ -21,9 +22,11 @@ _FIRST_PERSON = re.compile(r"\b(?:i|i['’](?:m|ve|d|ll)|my|me|mine|we|our|us)\b
 
 def speaker(record: StoredRecord) -> str:
     """The speaker's name or role, lower-cased; empty if nobody is known to have said it."""
-    if record.speaker:
-        return record.speaker.lower()
-    text = record.text
+    return record.speaker.lower() if record.speaker else _headed(record.text)
+
+
+@lru_cache(maxsize=4096)  # the same candidates come back; a cached record's text is found by identity
+def _headed(text: str) -> str:
     head = _HEAD.match(text[:80]) if len(text) <= LONGEST_HEADED else None
     if head is None or not all(word[0].isupper() for word in head[1].split()) or _OTHER_HEAD.search(text):
         return ""

@@ -6,6 +6,7 @@ short-lived tiers × exp(−age / (7 d · (1 + ln(1 + accesses)))), with age sin
 
 import math
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import ClassVar
 
 from thinkback.clock import DAY
@@ -33,7 +34,7 @@ class Quality(Signal):
 
 def quality(record: StoredRecord, now: int) -> float:
     """The quality of one memory, before it is compared with others."""
-    usage = 1.0 + math.log1p(record.access_count)
+    usage = _usage(record.access_count)
     if record.tier in SHORT_LIVED:
         age = max(now - (record.created_at if record.last_access is None else record.last_access), 0)
         return salience(record) * usage * math.exp(-age / (SHORT_LIFE * usage))
@@ -41,7 +42,17 @@ def quality(record: StoredRecord, now: int) -> float:
     return salience(record) * confidence * usage
 
 
+@lru_cache(maxsize=1024)
+def _usage(accesses: int) -> float:
+    return 1.0 + math.log1p(accesses)
+
+
 def salience(record: StoredRecord) -> float:
     """How much the tier and the owner's importance make of it."""
-    importance = UNSCORED_IMPORTANCE if record.importance is None else record.importance
-    return min(1.0, max(0.0, TIER_SALIENCE[record.tier] * (0.5 + 0.5 * importance)))
+    return _salience(record.tier, record.importance)
+
+
+@lru_cache(maxsize=1024)
+def _salience(tier: str, scored: float | None) -> float:
+    importance = UNSCORED_IMPORTANCE if scored is None else scored
+    return min(1.0, max(0.0, TIER_SALIENCE[tier] * (0.5 + 0.5 * importance)))

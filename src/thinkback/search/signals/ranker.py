@@ -7,7 +7,7 @@ score of the candidate d steps away in the thread.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from typing import ClassVar
 
 import numpy as np
@@ -135,14 +135,24 @@ class _Line:
     order: NDArray[np.intp]
     places: NDArray[np.int64]
 
+    _steps: dict[int, tuple[NDArray[np.intp], NDArray[np.intp]]] = field(default_factory=dict)
+
     def at(self, step: int, values: Floats) -> Floats:
         """For every candidate the value of the candidate so many steps after it; 0 where there is none."""
+        if step not in self._steps:
+            self._steps[step] = self._pairs(step)
+        here, there = self._steps[step]
         found = np.zeros(len(values))
-        where = np.searchsorted(self.places, self.places + step)
-        there = where < len(self.places)
-        there[there] = self.places[where[there]] == (self.places + step)[there]
-        found[self.order[there]] = values[self.order[where[there]]]
+        found[here] = values[there]
         return found
+
+    def _pairs(self, step: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+        """The candidates that have another one so many steps after them, and those others."""
+        wanted = self.places + step
+        where = self.places.searchsorted(wanted)
+        where[where == len(wanted)] = 0  # none is so far on, so the comparison fails
+        here = (self.places[where] == wanted).nonzero()[0]
+        return self.order[here], self.order[where[here]]
 
 
 def _near(scene: Scene) -> _Line:

@@ -123,7 +123,15 @@ def _stored(
     moments = (when, when) if filter.known_at is None else (when, when, filter.known_at)
     rest = (*moments, *of_kind.bindings, *passing.bindings, -1 if limit_each is None else limit_each)
     # A statement for each memory: the limit is its own, and the index on weight ends the search of a hub.
-    return [(id, _edge(row)) for id in ids for row in connection.execute(sql, (id, *rest, id, *rest))]
+    linked = _linked(connection, ids)
+    return [(id, _edge(row)) for id in ids if id in linked for row in connection.execute(sql, (id, *rest, id, *rest))]
+
+
+def _linked(connection: apsw.Connection, ids: Sequence[str]) -> set[str]:
+    """The memories among these that have a stored edge; most have none, and each statement saved counts."""
+    end = "EXISTS (SELECT 1 FROM edges e WHERE e.{} = j.value)"
+    sql = f"SELECT j.value FROM json_each(?) j WHERE {end.format('from_id')} OR {end.format('to_id')}"
+    return {id for (id,) in connection.execute(sql, (listed(ids),))}
 
 
 def _edge(row: Sequence[object]) -> StoredEdge:
