@@ -26,7 +26,7 @@ LAYERS = (
     ("models",),
     ("stores",),
     ("inputs",),
-    ("fields", "kinds", "model", "reflections", "settings", "errors", "clock", "ids"),
+    ("fields", "kinds", "model", "reflections", "settings", "errors", "clock", "ids", "file_lock"),
 )
 HEIGHT = {room: len(LAYERS) - place for place, rooms in enumerate(LAYERS) for room in rooms}
 MODULES = {

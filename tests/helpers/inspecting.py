@@ -75,7 +75,7 @@ class Inspected:
 
     def login(self, token: str = "owner") -> str:
         """An address that opens the page once."""
-        grant = self.server.tokens.named(token)
+        grant = next((grant for grant in self.server.tokens.all() if grant.name == token), None)
         assert grant is not None
         return f"{self.url}/?login={self.server.sessions.code(grant)}"
 

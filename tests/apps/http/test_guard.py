@@ -10,7 +10,8 @@ from starlette.testclient import TestClient
 
 from thinkback.apps.http.app import Limits
 from thinkback.apps.http.body import IMPORT_LIMIT, JSON_LIMIT
-from thinkback.apps.http.guard import AllowedHosts, RateLimiter
+from thinkback.apps.http.guard import AllowedHosts
+from thinkback.apps.http.rates import RateLimiter
 from thinkback.apps.http.route import Route
 from thinkback.apps.http.routes import ROUTES
 from thinkback.apps.http.tokens import SCOPES, Tokens

@@ -12,10 +12,11 @@ from starlette.middleware import Middleware
 from thinkback.apps.http.api import Api
 from thinkback.apps.http.endpoints import Site
 from thinkback.apps.http.errors import HttpError, answer_crash, answer_engine_error, answer_http_error
-from thinkback.apps.http.guard import Access, AccessMiddleware, AllowedHosts, RateLimiter
+from thinkback.apps.http.guard import Access, AccessMiddleware, AllowedHosts
 from thinkback.apps.http.login import Sessions
 from thinkback.apps.http.mcp import HttpAccess, McpEndpoint
 from thinkback.apps.http.metrics import Metrics
+from thinkback.apps.http.rates import RateLimiter
 from thinkback.apps.http.route import Route
 from thinkback.apps.http.routes import ROUTES
 from thinkback.apps.http.spaces import Spaces

@@ -19,7 +19,7 @@ _IN_MEMORY = 1_000_000
 
 async def read_json(request: Request) -> dict[str, Any]:
     """A JSON object of at most 1 MB; an empty body is an empty object."""
-    raw = b"".join([chunk async for chunk in _chunks(request, JSON_LIMIT, JSON_SECONDS)])
+    raw = await read(request)
     if not raw:
         return {}
     _check_type(request, "application/json")
@@ -32,12 +32,17 @@ async def read_json(request: Request) -> dict[str, Any]:
     return data
 
 
+async def read(request: Request) -> bytes:
+    """A body of at most 1 MB, as it is."""
+    return b"".join([chunk async for chunk in chunks(request, JSON_LIMIT, JSON_SECONDS)])
+
+
 async def spool(request: Request, content_type: str) -> IO[bytes]:
     """A large body in a temporary file, complete before anything is done with it; closing the file removes it."""
     _check_type(request, content_type)
     file = tempfile.SpooledTemporaryFile(max_size=_IN_MEMORY)  # noqa: SIM115 - the caller closes it
     try:
-        async for chunk in _chunks(request, IMPORT_LIMIT, IMPORT_SECONDS):
+        async for chunk in chunks(request, IMPORT_LIMIT, IMPORT_SECONDS):
             file.write(chunk)
     except BaseException:
         file.close()
@@ -46,7 +51,8 @@ async def spool(request: Request, content_type: str) -> IO[bytes]:
     return file
 
 
-async def _chunks(request: Request, limit: int, seconds: float) -> AsyncIterator[bytes]:
+async def chunks(request: Request, limit: int, seconds: float) -> AsyncIterator[bytes]:
+    """A body as it arrives, within a size and a time."""
     declared = request.headers.get("content-length", "0")
     if declared.isdigit() and int(declared[:20]) > limit:
         raise _too_large(limit)

@@ -2,10 +2,8 @@
 
 import asyncio
 import logging
-import math
 import time
-from collections import OrderedDict
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
@@ -17,6 +15,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from thinkback.apps.http.errors import HttpError, http_error
 from thinkback.apps.http.login import Login, Sessions, cookie_name
 from thinkback.apps.http.metrics import Metrics
+from thinkback.apps.http.rates import RateLimiter, too_many
 from thinkback.apps.http.tokens import Grant, Tokens
 from thinkback.apps.http.workers import stopping
 from thinkback.errors import InvalidInput, ThinkbackError
@@ -27,7 +26,6 @@ log = logging.getLogger("thinkback.http")
 LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 LIVE = "/health/live"
 SEND_SECONDS = 60.0
-MAX_BUCKETS = 10_000
 _SAFE = ("GET", "HEAD", "OPTIONS")
 _HEADERS = {
     "Cache-Control": "no-store",
@@ -66,31 +64,6 @@ class AllowedHosts:
         return parts.scheme in ("http", "https") and parts.netloc.lower() == host.lower() and not parts.path
 
 
-class RateLimiter:
-    """A token bucket for each name: `per_second` requests on average, `burst` at once; a rate of 0 sets no limit."""
-
-    def __init__(self, per_second: float, burst: float, clock: Callable[[], float]) -> None:
-        self._per_second = per_second
-        self._burst = max(burst, 1.0)
-        self._clock = clock
-        self._buckets: OrderedDict[str, tuple[float, float]] = (
-            OrderedDict()
-        )  # requests left, and when they were counted
-
-    def wait(self, name: str) -> float:
-        """Take one request from a bucket; returns 0, or the seconds until there is one."""
-        if self._per_second <= 0:
-            return 0.0
-        now = self._clock()
-        left, counted = self._buckets.pop(name, (self._burst, now))
-        left = min(self._burst, left + (now - counted) * self._per_second)
-        allowed = left >= 1.0
-        self._buckets[name] = (left - 1.0 if allowed else left, now)
-        if len(self._buckets) > MAX_BUCKETS:
-            self._buckets.popitem(last=False)
-        return 0.0 if allowed else (1.0 - left) / self._per_second
-
-
 @dataclass(frozen=True, slots=True)
 class Access:
     """What requests are checked against."""
@@ -108,7 +81,7 @@ class AccessMiddleware:
     def __init__(self, app: ASGIApp, access: Access) -> None:
         self._app = app
         self._access = access
-        self._login = Login(access.tokens, access.sessions)
+        self._login = Login(access.tokens, access.sessions, access.rates.clock)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -180,8 +153,7 @@ class AccessMiddleware:
     def _check_rate(self, grant: Grant) -> None:
         seconds = self._access.rates.wait(grant.name)
         if seconds > 0:
-            after = str(max(1, math.ceil(seconds)))
-            raise HttpError(429, "rate", f"too many requests; retry in {after} s", {"Retry-After": after})
+            raise too_many("too many requests", seconds)
 
     def _record(self, scope: Scope, status: int, seconds: float) -> None:
         method, route = scope["method"], scope["state"].get("route", "none")

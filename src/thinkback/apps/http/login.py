@@ -14,13 +14,17 @@ from urllib.parse import parse_qs
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
+from thinkback.apps.http.body import chunks
+from thinkback.apps.http.rates import RateLimiter, too_many
 from thinkback.apps.http.tokens import Grant, Tokens, digest_of
 from thinkback.clock import HOUR, SECOND, Clock
 
 CODE_LIFETIME = 600 * SECOND
 SESSION_LIFETIME = 12 * HOUR
 MAX_SESSIONS = 1000
+ATTEMPTS_PER_SECOND, ATTEMPTS_AT_ONCE = 0.5, 20.0  # for each address
 _FORM_LIMIT = 4096
+FORM_SECONDS = 5.0
 _FORM_POLICY = (
     "default-src 'none'; style-src 'sha256-{hash}'; img-src data:; form-action 'self'; base-uri 'none'; "
     "frame-ancestors 'none'; require-trusted-types-for 'script'"
@@ -29,7 +33,7 @@ _FORM_POLICY = (
 
 @dataclass(frozen=True, slots=True)
 class _Issued:
-    """The token behind a code or a session, and when it expires."""
+    """The identity of the token behind a code or a session, and when it expires."""
 
     token: str
     until: int
@@ -49,18 +53,18 @@ class Sessions:
 
     def code(self, grant: Grant) -> str:
         """A code for the address bar; it works once, within ten minutes."""
-        return self._issue(self._codes, grant.name, CODE_LIFETIME)
+        return self._issue(self._codes, grant.identity, CODE_LIFETIME)
 
     def redeem(self, code: str) -> str | None:
         """Exchange a code for a session."""
         found = self._codes.pop(digest_of(code), None)
-        if found is None or found.until <= self._clock() or self._tokens.named(found.token) is None:
+        if found is None or found.until <= self._clock() or self._tokens.identified(found.token) is None:
             return None
         return self._issue(self._sessions, found.token, SESSION_LIFETIME)
 
     def begin(self, grant: Grant) -> str:
         """A session for a token."""
-        return self._issue(self._sessions, grant.name, SESSION_LIFETIME)
+        return self._issue(self._sessions, grant.identity, SESSION_LIFETIME)
 
     def grant(self, session: str) -> Grant | None:
         """The grant behind a session; every use extends the session."""
@@ -69,7 +73,7 @@ class Sessions:
         if found is None or found.until <= self._clock():
             return None
         self._sessions[key] = _Issued(found.token, self._clock() + SESSION_LIFETIME)
-        return self._tokens.named(found.token)
+        return self._tokens.identified(found.token)
 
     def end(self, session: str) -> None:
         """Log out."""
@@ -86,15 +90,17 @@ class Sessions:
 class Login:
     """The routes for a browser without a session: follow a link with a code, or send a token in a form."""
 
-    def __init__(self, tokens: Tokens, sessions: Sessions) -> None:
+    def __init__(self, tokens: Tokens, sessions: Sessions, seconds: Callable[[], float]) -> None:
         self._tokens = tokens
         self._sessions = sessions
+        self._attempts = RateLimiter(ATTEMPTS_PER_SECOND, ATTEMPTS_AT_ONCE, seconds)
 
     def by_link(self, request: Request, logged_in: bool) -> Response | None:
         """Follow a link with a code, also with a session; None if the request is no such link."""
         code = request.query_params.get("login")
         if request.method != "GET" or request.scope["path"] != "/" or not code:
             return None
+        self._count_attempt(request)
         session = self._sessions.redeem(code)
         if session is not None:
             return _with_session(request, session)
@@ -112,14 +118,16 @@ class Login:
     async def _by_token(self, request: Request) -> Response:
         if not request.headers.get("origin"):
             return _form("This form can only be sent from its own page.")
-        body = b""
-        async for chunk in request.stream():
-            body += chunk
-            if len(body) > _FORM_LIMIT:
-                return _form("That is not a token.")
+        self._count_attempt(request)
+        body = b"".join([chunk async for chunk in chunks(request, _FORM_LIMIT, FORM_SECONDS)])
         secret = parse_qs(body.decode("utf-8", "replace")).get("token", [""])[0].strip()
         grant = self._tokens.grant(secret)
         return _form("Unknown token.") if grant is None else _with_session(request, self._sessions.begin(grant))
+
+    def _count_attempt(self, request: Request) -> None:
+        seconds = self._attempts.wait(request.client.host if request.client else "")
+        if seconds > 0:
+            raise too_many("too many attempts to log in", seconds)
 
 
 def cookie_name(request: Request) -> str:

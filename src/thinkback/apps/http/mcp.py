@@ -7,9 +7,10 @@ from typing import Any, TypeVar
 import mcp_types as types
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from mcp.shared.exceptions import MCPError
-from starlette.types import Receive, Scope, Send
+from starlette.requests import Request
+from starlette.types import Message, Receive, Scope, Send
 
-from thinkback.apps.http.body import JSON_LIMIT
+from thinkback.apps.http.body import JSON_LIMIT, read
 from thinkback.apps.http.errors import HttpError
 from thinkback.apps.http.spaces import Spaces
 from thinkback.apps.http.tokens import Grant
@@ -75,4 +76,15 @@ class McpEndpoint:
         )
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        await self.sessions.handle_request(scope, receive, send)
+        body = await read(Request(scope, receive))
+        await self.sessions.handle_request(scope, _replayed(body, receive), send)
+
+
+def _replayed(body: bytes, receive: Receive) -> Receive:
+    """A body that has been read, then whatever comes after it."""
+    left: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
+
+    async def replay() -> Message:
+        return left.pop() if left else await receive()
+
+    return replay

@@ -11,12 +11,14 @@ import secrets
 import stat
 import time
 import tomllib
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, Protocol, get_args
 
 from thinkback.errors import InvalidFile, InvalidInput, NotFound, did_you_mean
+from thinkback.file_lock import locked
 from thinkback.stores.base import DEFAULT_SPACE, check_space
 
 Scope = Literal["read", "write", "delete", "admin"]
@@ -25,6 +27,7 @@ EVERY_SPACE = "*"
 FIRST = "owner"
 PREFIX = "tbk_"
 FRESH_S = 1.0  # for how long tokens in a database are not read again
+_SETTLED_NS = 2_000_000_000  # a file that changed more recently may change again without its times telling
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +37,7 @@ class Grant:
     name: str
     scopes: frozenset[str]
     spaces: frozenset[str]
+    identity: str = field(default="", compare=False, repr=False)  # of the token itself: a name may be given again
 
     def reaches(self, space: str) -> bool:
         """Whether the token may use a space."""
@@ -60,7 +64,7 @@ class Tokens:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self._seen: tuple[int, int] | None = None
+        self._seen: tuple[int, ...] | None = None
         self._rows: tuple[Row, ...] = ()
 
     def exists(self) -> bool:
@@ -87,9 +91,9 @@ class Tokens:
                 found = row.grant
         return found
 
-    def named(self, name: str) -> Grant | None:
-        """The grant of that name, if it is not revoked."""
-        return next((row.grant for row in self._current() if row.grant.name == name), None)
+    def identified(self, identity: str) -> Grant | None:
+        """The grant of that very token, if it is not revoked."""
+        return next((row.grant for row in self._current() if row.grant.identity == identity), None)
 
     def all(self) -> list[Grant]:
         """Every grant, in the order of the file."""
@@ -99,24 +103,44 @@ class Tokens:
         """Make a token; it is returned once and kept only as a hash."""
         if not name.strip() or len(name) > 100:
             raise InvalidInput(f"a token's name has 1 to 100 characters; got {name!r}")
-        if self.exists() and self.named(name):
-            raise InvalidInput(f"there is already a token named {name!r}; revoke it or choose another name")
         grant = Grant(name, check_scopes(scopes), check_spaces(spaces))
         secret = PREFIX + secrets.token_urlsafe(32)
-        rows = self._current() if self.exists() else ()
-        self._write([*rows, Row(digest_of(secret), grant)])
+        if not self._insert(Row(digest_of(secret), grant)):
+            raise InvalidInput(f"there is already a token named {name!r}; revoke it or choose another name")
         return secret
 
     def revoke(self, name: str) -> None:
         """Revoke a token."""
-        rows = self._current() if self.exists() else ()
-        left = [row for row in rows if row.grant.name != name]
-        if len(left) == len(rows):
+        if not self._remove(name):
+            names = [grant.name for grant in self.all()] if self.exists() else []
             raise NotFound(
-                f"there is no token named {name!r}; known: {', '.join(row.grant.name for row in rows) or 'none'}",
-                code="unknown_token",
+                f"there is no token named {name!r}; known: {', '.join(names) or 'none'}", code="unknown_token"
             )
-        self._write(left)
+
+    def _insert(self, row: Row) -> bool:
+        """Keep a token; False if there is one of that name."""
+        with self._editing() as rows:
+            if any(other.grant.name == row.grant.name for other in rows):
+                return False
+            self._write([*rows, row])
+            return True
+
+    def _remove(self, name: str) -> bool:
+        """Remove a token; whether there was one."""
+        with self._editing() as rows:
+            left = [row for row in rows if row.grant.name != name]
+            if len(left) < len(rows):
+                self._write(left)
+            return len(left) < len(rows)
+
+    @contextmanager
+    def _editing(self) -> Iterator[tuple[Row, ...]]:
+        """The rows of the file, which no other process changes meanwhile."""
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        with locked(self.path.with_name(f".{self.path.name}.lock")):
+            self._seen = None
+            yield self._current() if self.exists() else ()
+            self._seen = None
 
     def _current(self) -> tuple[Row, ...]:
         try:
@@ -128,9 +152,10 @@ class Tokens:
         if os.name == "posix" and status.st_mode & (stat.S_IRWXG | stat.S_IRWXO):
             message = f"{self.path} can be read by others; run: chmod 600 {self.path}"
             raise InvalidFile(message, code="tokens_readable")
-        if self._seen != (status.st_mtime_ns, status.st_ino):
+        seen = (status.st_mtime_ns, status.st_ctime_ns, status.st_ino, status.st_size)
+        if self._seen != seen:
             self._rows = _read(self.path)
-            self._seen = (status.st_mtime_ns, status.st_ino)
+            self._seen = seen if time.time_ns() - status.st_mtime_ns > _SETTLED_NS else None
         return self._rows
 
     def _write(self, rows: Iterable[Row]) -> None:
@@ -174,23 +199,22 @@ class DatabaseTokens(Tokens):
     def _current(self) -> tuple[Row, ...]:
         if self._seconds() - self._read_at >= FRESH_S:
             self._rows = tuple(
-                Row(digest, Grant(name, frozenset(scopes), frozenset(spaces)))
+                Row(digest, Grant(name, frozenset(scopes), frozenset(spaces), digest))
                 for name, digest, scopes, spaces in self._table.tokens()
             )
             self._read_at = self._seconds()
         return self._rows
 
-    def _write(self, rows: Iterable[Row]) -> None:
-        """Bring the table to these rows; others may change it at the same time, so only differences are written."""
-        wanted, there = {row.grant.name: row for row in rows}, {row.grant.name for row in self._current()}
-        for name in there - set(wanted):
-            self._table.drop_token(name)
-        for name in set(wanted) - there:
-            grant = wanted[name].grant
-            scopes = sorted(grant.scopes, key=SCOPES.index)
-            if not self._table.add_token(name, wanted[name].digest, scopes, sorted(grant.spaces)):
-                raise InvalidInput(f"there is already a token named {name!r}; revoke it or choose another name")
+    def _insert(self, row: Row) -> bool:
+        grant = row.grant
         self._read_at = float("-inf")
+        return self._table.add_token(
+            grant.name, row.digest, sorted(grant.scopes, key=SCOPES.index), sorted(grant.spaces)
+        )
+
+    def _remove(self, name: str) -> bool:
+        self._read_at = float("-inf")
+        return self._table.drop_token(name)
 
 
 def digest_of(secret: str) -> str:
@@ -226,9 +250,8 @@ def _read(path: Path) -> tuple[Row, ...]:
 
 
 def _row(item: dict[str, Any]) -> Row:
-    return Row(
-        str(item["sha256"]), Grant(str(item["name"]), check_scopes(item["scopes"]), check_spaces(item["spaces"]))
-    )
+    digest = str(item["sha256"])
+    return Row(digest, Grant(str(item["name"]), check_scopes(item["scopes"]), check_spaces(item["spaces"]), digest))
 
 
 def _write_private(path: Path, text: str) -> None:

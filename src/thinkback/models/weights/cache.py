@@ -1,16 +1,14 @@
 """The user's cache of weights: ensure, verify, path, remove, status."""
 
-import contextlib
-import os
 import shutil
-import sys
 import tempfile
-import time
 from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from thinkback.errors import Action, ModelDamaged, ModelUnavailable, Remedy, RemoteError
+from thinkback.file_lock import locked
 from thinkback.models.weights.checksums import (
     problems,
     read_checksums,
@@ -21,23 +19,6 @@ from thinkback.models.weights.checksums import (
 )
 from thinkback.models.weights.options import FetchOptions, Progress
 from thinkback.models.weights.pinned import MODELS, Model, Wheel, find
-
-if sys.platform == "win32":
-    import msvcrt
-
-    def _acquire(descriptor: int) -> None:
-        while True:
-            try:
-                msvcrt.locking(descriptor, msvcrt.LK_LOCK, 1)
-            except OSError:  # msvcrt gives up after ten seconds; a download may take longer
-                time.sleep(0.1)
-            else:
-                return
-else:
-    import fcntl
-
-    def _acquire(descriptor: int) -> None:
-        fcntl.flock(descriptor, fcntl.LOCK_EX)
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,7 +152,7 @@ def _fetch_alone(model: Model, home: Path, options: FetchOptions, progress: Prog
     return home
 
 
-@contextlib.contextmanager
+@contextmanager
 def _part_folder(parent: Path, name: str) -> Iterator[Path]:
     """A temporary folder beside the final one, removed unless renamed; leftovers of killed processes are removed first."""
     for left in parent.glob(f".{name}.*.part"):
@@ -237,18 +218,8 @@ def _pull(model: Model) -> Remedy:
     return Remedy(Action.PULL_MODEL, model.name)
 
 
-@contextlib.contextmanager
-def _lock(home: Path) -> Iterator[None]:
-    """Hold a lock between processes; the system frees it if the process dies.
-
-    The lock file stays: removing it would let two processes hold the lock at once.
-    """
-    descriptor = os.open(home.parent / f".{home.name}.lock", os.O_RDWR | os.O_CREAT, 0o644)
-    try:
-        _acquire(descriptor)
-        yield
-    finally:
-        os.close(descriptor)
+def _lock(home: Path) -> AbstractContextManager[None]:
+    return locked(home.parent / f".{home.name}.lock")
 
 
 def _discard(folder: Path) -> None:
