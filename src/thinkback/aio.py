@@ -70,6 +70,7 @@ class AsyncMemory:
     search_keywords = _recall_in_thread(Memory.search_keywords)
     get = _in_thread(Memory.get)
     get_many = _in_thread(Memory.get_many)
+    whole_ids = _in_thread(Memory.whole_ids)
     list = _in_thread(Memory.list)
     count = _in_thread(Memory.count)
     history = _in_thread(Memory.history)

@@ -10,7 +10,10 @@ from collections.abc import Callable
 
 Entropy = Callable[[int], bytes]
 
+SHORT = 6  # letters of the short form of an id
+
 _ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
+_LETTERS = frozenset(_ALPHABET)
 _PAIRS = tuple(a + b for a in _ALPHABET for b in _ALPHABET)
 _CHANCE_BITS = 80
 _LAST_MS = (1 << 48) - 1
@@ -36,6 +39,16 @@ class IdSource:
     def _chance(self) -> int:
         # The top bit stays free, so that counting on from here cannot run over into the milliseconds.
         return int.from_bytes(self._entropy(_CHANCE_BITS // 8), "big") >> 1
+
+
+def made_here(id: str) -> bool:
+    """Whether an id has the shape of those made here."""
+    return len(id) == 26 and set(id) <= _LETTERS
+
+
+def is_short(id: str) -> bool:
+    """Whether this may be the last letters of an id made here."""
+    return SHORT <= len(id) < 26 and set(id) <= _LETTERS
 
 
 def _letters(number: int) -> str:

@@ -19,6 +19,7 @@ from thinkback.errors import (
     unknown_memory,
 )
 from thinkback.fields import STANDING, VERSIONED
+from thinkback.ids import is_short, made_here
 from thinkback.inputs import (
     Changes,
     Fields,
@@ -81,6 +82,7 @@ from thinkback.stores.base import (
 )
 
 Progress = Callable[[int, int], None]
+MOST_ALIKE = 5  # ids that an ambiguous short one names
 WITHOUT_VECTORS = "stored without vectors, found by keyword"
 
 
@@ -293,6 +295,12 @@ class Memory:
         found = self.store.get(ids_given("get_many", ids), None if known_at is None else to_us(known_at))
         return {id: Record.of(record) for id, record in found.items()}
 
+    def whole_ids(self, ids: Iterable[str]) -> Sequence[str]:
+        """The ids, those that are the last letters of one that Thinkback made completed; others stay as they are."""
+        given = ids_given("whole_ids", ids)
+        known = self.store.get([id for id in given if is_short(id)])
+        return [self._whole(id) if is_short(id) and id not in known else id for id in given]
+
     def list(self, *, limit: int = 100, after: str | None = None, **where: Unpack[Where]) -> list[Record]:
         """Memories newest first; `after` continues behind the last id of the page before."""
         found = self.store.list(self._filter(self.clock(), where), _most(limit), after)
@@ -475,6 +483,12 @@ class Memory:
         """Write pending access counts; on failure they are kept for later, and the caller's operation succeeds."""
         with suppress(ThinkbackError):
             self.flush()
+
+    def _whole(self, short: str) -> str:
+        found = [id for id in self.store.ids_ending(short, 2 * MOST_ALIKE) if made_here(id)][:MOST_ALIKE]
+        if len(found) > 1:
+            raise InvalidInput(f"several memories end with {short!r}: {', '.join(found)}", code="ambiguous_id")
+        return found[0] if found else short
 
     def _present(self, *ids: str) -> None:
         found = self.store.get(ids)

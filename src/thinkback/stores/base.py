@@ -172,6 +172,10 @@ class Store(Protocol):
         """Records newest first (created_at, then id, descending), continuing after a given id; without a limit, all."""
         ...
 
+    def ids_ending(self, ending: str, limit: int) -> Ids:
+        """Ids of present memories that end with these letters, in order."""
+        ...
+
     def count(self, filter: Filter) -> int: ...
     def history(self, id: str) -> Records:
         """Every version of a memory, oldest first, the present one last."""

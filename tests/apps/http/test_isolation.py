@@ -178,7 +178,6 @@ def tool_arguments(other: Tenant) -> dict[str, dict[str, Any]]:
     return {
         "recall": {"query": "zebra", "limit": 50},
         "search_keywords": {"query": "zebra", "limit": 50},
-        "search_reflections": {"query": "zebra", "limit": 50},
         "search": {"query": "zebra"},
         "remember": {"text": "mine alone"},
         "update": {"id": other.ids[0], "text": "taken over"},

@@ -61,8 +61,8 @@ def test_without_the_read_scope_nothing_to_read_is_offered(filled: Site, scopes:
 def test_a_token_sees_and_calls_the_tools_of_its_scope_alone(filled: Site, scope: str) -> None:
     header = filled.token("one", [scope], ["*"])
     listed = {tool["name"] for tool in ask(filled, header, "tools/list", {})["result"]["tools"]}
-    assert listed == {tool.name for tool in TOOLS.values() if tool.scope == scope}
-    for name in TOOLS.keys() - listed:
+    assert listed == {tool.name for tool in TOOLS.values() if tool.scope == scope and not tool.connector}
+    for name in (tool.name for tool in TOOLS.values() if tool.scope != scope):
         answer = ask(filled, header, "tools/call", {"name": name, "arguments": {"query": "zebra", "id": "one"}})
         assert "there is no tool" in answer["error"]["message"]
 
@@ -70,7 +70,7 @@ def test_a_token_sees_and_calls_the_tools_of_its_scope_alone(filled: Site, scope
 def test_with_the_read_scope_everything_is_read(filled: Site) -> None:
     header = filled.token("reader", ["read"], ["*"])
     for method, key in LISTS.items():
-        assert len(ask(filled, header, method, {})["result"][key]) == 1
+        assert len(ask(filled, header, method, {})["result"][key]) >= 1
     for what in ("memory", "brief", "brief-topic"):
         assert SECRET in json.dumps(ask(filled, header, *READS[what])["result"])
 

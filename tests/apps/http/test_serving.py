@@ -99,13 +99,10 @@ def test_only_mcp(tmp_path: Path) -> None:
         tools = client.post("/mcp", json=listed, headers={"MCP-Protocol-Version": "2025-06-18"}).json()["result"][
             "tools"
         ]
-        assert {tool["name"] for tool in tools} == {
-            "recall",
-            "search_keywords",
-            "search_reflections",
-            "search",
-            "fetch",
-        }
+        assert {tool["name"] for tool in tools} == {"recall", "search_keywords"}
+        agent = {"MCP-Protocol-Version": "2025-06-18", "User-Agent": "openai-mcp/1.0.0"}
+        tools = client.post("/mcp", json=listed, headers=agent).json()["result"]["tools"]
+        assert {tool["name"] for tool in tools} == {"recall", "search_keywords", "search", "fetch"}
 
 
 def test_tokens_on_the_command_line(tmp_path: Path) -> None:

@@ -14,7 +14,8 @@ from mcp.client.streamable_http import streamable_http_client
 
 from thinkback.apps.http.app import Limits, Served, build
 from thinkback.apps.http.tokens import Tokens
-from thinkback.apps.mcp.envelope import NOTICE, visible
+from thinkback.apps.mcp.envelope import visible
+from thinkback.apps.mcp.server import PROGRAMS
 from thinkback.opening import Opener
 from thinkback.settings import Settings
 from thinkback.testing import ToyEmbedder
@@ -68,24 +69,24 @@ def run(transport: Any, folder: Path, mode: str, work: Callable[[Client], Awaita
 def test_a_session_remembers_recalls_links_and_forgets(transport: Any, mode: str, tmp_path: Path) -> None:
     async def work(client: Client) -> None:
         names = {tool.name for tool in (await client.list_tools()).tools}
-        assert {"recall", "remember", "forget", "link", "search_keywords", "search", "fetch"} <= names
+        assert names == {"recall", "search_keywords", "remember", "update", "forget", "link", "reflect"}
         ids = []
         for text in ("Caroline adopted a grey cat, Oscar", "Oscar fears the vacuum cleaner"):
             stored = await client.call_tool("remember", {"text": text, "tags": ["pets"]})
-            ids.append(stored.structured_content["id"])
+            ids.append(stored.meta[PROGRAMS]["id"])
         linked = await client.call_tool("link", {"from_id": ids[0], "to_id": ids[1], "kind": "about"})
-        assert linked.structured_content["link"]["kind"] == "about"
+        assert linked.meta[PROGRAMS]["link"]["kind"] == "about"
         found = await client.call_tool("recall", {"query": "what is the grey cat called?", "limit": 2})
-        assert found.structured_content["memories"][0]["id"] == ids[0]
+        assert found.meta[PROGRAMS]["memories"][0]["id"] == ids[0]
         assert "| Caroline adopted a grey cat, Oscar" in found.content[0].text
         brief = await client.get_prompt("brief", {"topic": "the cat"})
         assert "| Caroline adopted a grey cat, Oscar" in brief.messages[0].content.text
         one = await client.read_resource(f"thinkback://memory/{ids[1]}")
         assert "| Oscar fears the vacuum cleaner" in one.contents[0].text
         gone = await client.call_tool("forget", {"ids": ids})
-        assert gone.structured_content["forgotten"] == ids
+        assert gone.meta[PROGRAMS]["forgotten"] == ids
         empty = await client.call_tool("recall", {"query": "grey cat"})
-        assert empty.structured_content["memories"] == []
+        assert empty.meta[PROGRAMS]["memories"] == []
         assert empty.content[0].text == "No memories."
 
     run(transport, tmp_path, mode, work)
@@ -99,24 +100,23 @@ def test_200_hostile_memories_come_back_marked_and_inert(transport: Any, mode: s
     async def work(client: Client) -> None:
         sent: dict[str, str] = {}
         for number, text in enumerate(HOSTILE):
-            arguments = {"text": f"zebra {text}", "source": text[:100].strip() or "x", "thread": f"t{number}"}
+            fields = {"source": text[:100].strip() or "x", "thread": f"t{number}"}
+            arguments = {"text": f"zebra {text}", "fields": fields}
             stored = await client.call_tool("remember", arguments)
             assert not stored.is_error, (number, stored.content)
-            sent[stored.structured_content["id"]] = f"zebra {text}"
+            sent[stored.meta[PROGRAMS]["id"]] = f"zebra {text}"
         seen: dict[str, str] = {}
         for number in range(200):
-            asked = {"query": "zebra", "limit": 5, "threads": [f"t{number}"], "max_tokens": 0}
+            asked = {"query": "zebra", "limit": 5, "filter": {"threads": [f"t{number}"]}, "max_tokens": 0}
             answer = await client.call_tool("recall", asked)
-            assert answer.structured_content["notice"] == NOTICE
-            assert answer.content[0].text.startswith(NOTICE)
-            for text, provenance in read(answer.content[0].text):
-                seen[str(provenance["id"])] = text
-            for memory in answer.structured_content["memories"]:
+            for text, heading in read(answer.content[0].text):
+                seen[heading.split(" ")[0]] = text
+            for memory in answer.meta[PROGRAMS]["memories"]:
                 assert memory["text"] == visible(sent[memory["id"]])
                 fetched = await client.call_tool("fetch", {"id": memory["id"]})
                 assert fetched.structured_content["text"] == visible(sent[memory["id"]])
-        assert seen == {id: visible(text) for id, text in sent.items()}
+        assert seen == {id[-6:]: visible(text) for id, text in sent.items()}
         whole = await client.call_tool("recall", {"query": "zebra", "limit": 50, "max_tokens": 0})
-        assert len(read(whole.content[0].text)) == len(whole.structured_content["memories"]) > 40  # but for duplicates
+        assert len(read(whole.content[0].text)) == len(whole.meta[PROGRAMS]["memories"]) > 40  # but for duplicates
 
     run(transport, tmp_path, mode, work)

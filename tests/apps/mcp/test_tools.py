@@ -9,10 +9,12 @@ import anyio
 import pytest
 from mcp import Client
 from mcp.shared.exceptions import MCPError
+from mcp.types import Implementation
 
-from thinkback.apps.mcp.server import build
+from thinkback.apps.mcp.server import PROGRAMS, build
 from thinkback.apps.mcp.stdio import ALL_SCOPES, READ_SCOPES, OneMemory
 from thinkback.clock import DAY
+from thinkback.fields import FILTERS
 from thinkback.memory import Memory
 from thinkback.search.selection import tokens
 from thinkback.stores.sqlite import SqliteStore
@@ -43,24 +45,80 @@ def test_the_surface_is_small_and_says_what_it_does(memory: Memory) -> None:
     listed = session(memory, lambda client: client.list_tools()).tools
     hints = {tool.name: (tool.annotations.read_only_hint, tool.annotations.destructive_hint) for tool in listed}
     assert hints == {
-        "recall": (True, False),
-        "remember": (False, False),
-        "update": (False, False),
-        "forget": (False, True),
-        "link": (False, False),
-        "reflect": (False, False),
-        "search_keywords": (True, False),
-        "search_reflections": (True, False),
-        "search": (True, False),
-        "fetch": (True, False),
+        "recall": (True, None),
+        "search_keywords": (True, None),
+        "remember": (None, False),
+        "update": (None, False),
+        "forget": (None, None),  # which a client takes for destructive
+        "link": (None, False),
+        "reflect": (None, False),
     }
-    assert all(tool.output_schema and tool.output_schema["type"] == "object" for tool in listed)
-    assert all(tool.description and tool.title for tool in listed)
+    assert all(tool.description and tool.input_schema["type"] == "object" for tool in listed)
+
+
+def test_the_list_of_tools_costs_little(memory: Memory) -> None:
+    listed = session(memory, lambda client: client.list_tools())
+    assert tokens(listed.model_dump_json(by_alias=True, exclude_none=True)) <= 1500
+
+
+@pytest.mark.parametrize("limit", [1, 3, 8])
+def test_an_answer_costs_at_most_twice_its_memories(memory: Memory, limit: int) -> None:
+    memory.remember_many(
+        f"Lena ordered {n} sacks of rye flour from the mill in Hamar for the bakery; they come on Thursday"
+        for n in range(9)
+    )
+    answer = call(memory, "recall", {"query": "rye flour from the mill", "limit": limit})
+    own = [one["text"] for one in answer.meta[PROGRAMS]["memories"]]
+    assert len(own) == limit
+    assert tokens(answer.content[0].text) <= 2 * sum(map(tokens, own))
+    assert answer.structured_content is None, "clients may show it to a model instead of the quotation"
+
+
+def test_a_connector_is_offered_search_and_fetch(memory: Memory) -> None:
+    async def listed(name: str) -> set[str]:
+        info = Implementation(name=name, version="1")
+        async with Client(build(OneMemory(memory)), client_info=info) as client:
+            return {tool.name for tool in (await client.list_tools()).tools}
+
+    assert anyio.run(listed, "openai-mcp") - anyio.run(listed, "claude-code") == {"search", "fetch"}
+
+
+def test_a_short_id_names_a_memory(memory: Memory) -> None:
+    record = memory.remember("Oscar is a cat")
+    assert call(memory, "fetch", {"id": record.id[-6:]}).structured_content["id"] == record.id
+    changed = call(memory, "update", {"id": record.id[-6:], "text": "Oscar is a dog"}).meta[PROGRAMS]
+    assert changed["id"] == record.id
+    mine = memory.remember("Rex is a dog", id=record.id[-6:])
+    assert memory.whole_ids([record.id[-6:]]) == [mine.id], "an id of one's own wins"
+    call(memory, "forget", {"ids": [mine.id]})
+    assert call(memory, "forget", {"ids": [record.id[-6:]]}).meta[PROGRAMS]["forgotten"] == [record.id]
+
+
+def test_a_short_id_of_two_memories_is_refused(memory: Memory) -> None:
+    for letter in "AB":
+        memory.remember("twin", id=f"{letter * 20}TTTTTT")
+    answer = call(memory, "forget", {"ids": ["TTTTTT"]})
+    assert answer.is_error
+    assert "A" * 20 in answer.content[0].text
+    assert memory.count() == 2
+
+
+def test_the_client_may_state_the_conversation(memory: Memory) -> None:
+    async def work(client: Client) -> Any:
+        return await client.call_tool("remember", {"text": "Oscar is a cat"}, meta={"openai/session": "chat-7"})
+
+    stored = session(memory, work).meta[PROGRAMS]
+    assert memory.get(stored["id"]).thread == "chat-7"
+
+
+def test_the_guide_describes_what_the_schemas_leave_out(memory: Memory) -> None:
+    text = session(memory, lambda client: client.read_resource("thinkback://guide")).contents[0].text
+    assert all(f"- {row.name}: " in text for row in FILTERS)
 
 
 def test_read_only_offers_only_what_reads(memory: Memory) -> None:
     listed = session(memory, lambda client: client.list_tools(), READ_SCOPES).tools
-    assert [tool.name for tool in listed] == ["recall", "search_keywords", "search_reflections", "search", "fetch"]
+    assert [tool.name for tool in listed] == ["recall", "search_keywords"]
 
 
 @pytest.mark.parametrize("name", ["remember", "forget", "link", "reflect"])
@@ -71,11 +129,15 @@ def test_read_only_refuses_what_writes(memory: Memory, name: str) -> None:
 
 def test_remember_then_recall(memory: Memory) -> None:
     stored = call(
-        memory, "remember", {"text": "Caroline adopted a grey cat, Oscar", "tags": ["pets"], "thread": "chat-7"}
+        memory,
+        "remember",
+        {"text": "Caroline adopted a grey cat, Oscar", "tags": ["pets"], "fields": {"thread": "chat-7"}},
     )
-    id = stored.structured_content["id"]
-    assert stored.structured_content["embedded"] is True
-    found = call(memory, "recall", {"query": "what is Caroline's cat called?", "tags": ["pets"]}).structured_content
+    id = stored.meta[PROGRAMS]["id"]
+    assert stored.meta[PROGRAMS]["embedded"] is True
+    found = call(memory, "recall", {"query": "what is Caroline's cat called?", "filter": {"tags": ["pets"]}}).meta[
+        PROGRAMS
+    ]
     assert [(m["id"], m["text"], m["rank"]) for m in found["memories"]] == [
         (id, "Caroline adopted a grey cat, Oscar", 1)
     ]
@@ -84,46 +146,48 @@ def test_remember_then_recall(memory: Memory) -> None:
 
 def test_recall_explains_when_asked(memory: Memory) -> None:
     memory.remember("Oscar is a grey cat")
-    found = call(memory, "recall", {"query": "grey cat", "explain": True})
+    found = call(memory, "recall", {"query": "grey cat", "change": {"explain": True}})
     expected = memory.recall("grey cat", limit=8)[0].why()
-    assert found.structured_content["memories"][0]["why"] == expected
+    assert found.meta[PROGRAMS]["memories"][0]["why"] == expected
     assert expected in found.content[0].text
 
 
-def texts(memory: Memory, **arguments: Any) -> list[str]:
-    return [one["text"] for one in call(memory, "recall", arguments).structured_content["memories"]]
+def texts(memory: Memory, query: str, **filter: Any) -> list[str]:
+    return [
+        one["text"] for one in call(memory, "recall", {"query": query, "filter": filter}).meta[PROGRAMS]["memories"]
+    ]
 
 
 def test_a_correction_keeps_what_was_known_before(memory: Memory) -> None:
     record = memory.remember("Oscar is a black cat", tags=["pets"], source="diary")
     memory.clock.advance(DAY)  # type: ignore[attr-defined]
     answer = call(memory, "update", {"id": record.id, "text": "Oscar is a grey cat", "tags": ["pets", "oscar"]})
-    assert answer.structured_content == {"id": record.id, "changed": ["text", "tags"], "kept": True, "embedded": True}
+    assert answer.meta[PROGRAMS] == {"id": record.id, "changed": ["text", "tags"], "kept": True, "embedded": True}
     assert "the previous version is kept" in answer.content[0].text
     now = memory.get(record.id)
     assert (now.text, now.tags, now.source) == ("Oscar is a grey cat", ("pets", "oscar"), "diary")
-    assert texts(memory, query="Oscar the cat") == ["Oscar is a grey cat"]
-    assert texts(memory, query="Oscar the cat", known_at="2026-05-08T12:00:00Z") == ["Oscar is a black cat"]
+    assert texts(memory, "Oscar the cat") == ["Oscar is a grey cat"]
+    assert texts(memory, "Oscar the cat", known_at="2026-05-08T12:00:00Z") == ["Oscar is a black cat"]
     assert [version.text for version in memory.history(record.id)] == ["Oscar is a black cat", "Oscar is a grey cat"]
 
 
 def test_a_fact_that_ended_is_found_as_of_its_time_and_among_everything(memory: Memory) -> None:
     record = memory.remember("Caroline lives in Oslo", valid_from="2020-01-01")
-    call(memory, "update", {"id": record.id, "valid_to": "2024-06-01"})
-    assert texts(memory, query="where does Caroline live") == []
-    assert texts(memory, query="where does Caroline live", as_of="2023-01-01") == ["Caroline lives in Oslo"]
-    assert texts(memory, query="where does Caroline live", everything=True) == ["Caroline lives in Oslo"]
-    found = call(memory, "search_keywords", {"query": "Caroline", "as_of": "2023-01-01"}).structured_content
+    call(memory, "update", {"id": record.id, "fields": {"valid_to": "2024-06-01"}})
+    assert texts(memory, "where does Caroline live") == []
+    assert texts(memory, "where does Caroline live", as_of="2023-01-01") == ["Caroline lives in Oslo"]
+    assert texts(memory, "where does Caroline live", everything=True) == ["Caroline lives in Oslo"]
+    found = call(memory, "search_keywords", {"query": "Caroline", "filter": {"as_of": "2023-01-01"}}).meta[PROGRAMS]
     assert len(found["memories"]) == 1
-    call(memory, "update", {"id": record.id, "valid_to": ""})
-    assert texts(memory, query="where does Caroline live") == ["Caroline lives in Oslo"]
+    call(memory, "update", {"id": record.id, "fields": {"valid_to": ""}})
+    assert texts(memory, "where does Caroline live") == ["Caroline lives in Oslo"]
 
 
 def test_null_leaves_a_field_alone_and_importance_changes_in_place(memory: Memory) -> None:
     record = memory.remember("Oscar is a cat", tags=["pets"])
-    arguments = {"id": record.id, "text": None, "tags": None, "valid_to": None, "importance": 0.9}
+    arguments = {"id": record.id, "text": None, "tags": None, "fields": {"valid_to": None, "importance": 0.9}}
     answer = call(memory, "update", arguments)
-    assert (answer.structured_content["changed"], answer.structured_content["kept"]) == (["importance"], False)
+    assert (answer.meta[PROGRAMS]["changed"], answer.meta[PROGRAMS]["kept"]) == (["importance"], False)
     assert "kept" not in answer.content[0].text
     now = memory.get(record.id)
     assert (now.text, now.tags, now.importance) == ("Oscar is a cat", ("pets",), 0.9)
@@ -134,19 +198,19 @@ def test_null_leaves_a_field_alone_and_importance_changes_in_place(memory: Memor
 def test_a_link_may_weigh_more_than_one(memory: Memory) -> None:
     first, second = (record.id for record in memory.remember_many(["Oscar is a cat", "Rex is a dog"]))
     linked = call(memory, "link", {"from_id": first, "to_id": second, "weight": 7.5})
-    assert linked.structured_content["link"]["weight"] == 7.5
+    assert linked.meta[PROGRAMS]["link"]["weight"] == 7.5
 
 
 def test_what_does_not_fit_is_counted(memory: Memory) -> None:
     memory.remember_many(["grey cat one " * 40, "grey cat two " * 40])  # 520 characters, 130 tokens each
-    found = call(memory, "recall", {"query": "grey cat", "max_tokens": 150}).structured_content
+    found = call(memory, "recall", {"query": "grey cat", "max_tokens": 150}).meta[PROGRAMS]
     assert (len(found["memories"]), found["left_out"]) == (1, 1)
 
 
 def test_link_forget_search_fetch(memory: Memory) -> None:
     first, second = (record.id for record in memory.remember_many(["Oscar is a cat", "Rex is a dog"]))
     linked = call(memory, "link", {"from_id": first, "to_id": second, "kind": "fears", "weight": 0.5})
-    assert linked.structured_content["link"]["kind"] == "fears"
+    assert linked.meta[PROGRAMS]["link"]["kind"] == "fears"
     assert [edge.kind for edge in memory.neighbours(first)] == ["fears"]
     results = call(memory, "search", {"query": "dog"})
     assert json.loads(results.content[0].text) == results.structured_content
@@ -157,19 +221,19 @@ def test_link_forget_search_fetch(memory: Memory) -> None:
     }
     fetched = call(memory, "fetch", {"id": second}).structured_content
     assert (fetched["text"], fetched["metadata"]["date"]) == ("Rex is a dog", "2026-05-08")
-    gone = call(memory, "forget", {"ids": [second, "nothing", second]}).structured_content
+    gone = call(memory, "forget", {"ids": [second, "nothing", second]}).meta[PROGRAMS]
     assert (gone["forgotten"], gone["unknown"], gone["warnings"]) == ([second], ["nothing"], [])
     assert memory.count() == 1
 
 
 def test_reflect_writes_a_reflection_on_a_theme(memory: Memory) -> None:
     memory.remember_many([f"the grey cat Oscar sleeps on the warm sofa in room {number}" for number in range(4)])
-    planned = call(memory, "reflect", {"dry_run": True}).structured_content
+    planned = call(memory, "reflect", {"dry_run": True}).meta[PROGRAMS]
     assert (planned["dry_run"], memory.count(kinds=["reflection"])) == (True, 0)
-    done = call(memory, "reflect", {}).structured_content
+    done = call(memory, "reflect", {}).meta[PROGRAMS]
     assert len(done["themes"]) == len(done["created"]) == memory.count(kinds=["reflection"]) == 1
     assert len(done["themes"][0]["members"]) == 4
-    again = call(memory, "reflect", {}).structured_content
+    again = call(memory, "reflect", {}).meta[PROGRAMS]
     assert again["created"] == []
 
 
@@ -183,7 +247,7 @@ def test_forget_tells_of_themes_and_of_what_is_left_in_the_files(memory: Memory,
         next(reading)
         answer = call(memory, "forget", {"ids": ["m0"]})
         reading.close()
-    gone = answer.structured_content
+    gone = answer.meta[PROGRAMS]
     assert (len(gone["reflections"]), len(gone["rebuilt"]), len(gone["warnings"])) == (1, 1, 1)
     text = answer.content[0].text
     assert text.startswith("Forgot 1. Themes: 1 written anew. Warning: ")
@@ -192,7 +256,7 @@ def test_forget_tells_of_themes_and_of_what_is_left_in_the_files(memory: Memory,
 
 def test_keywords_take_the_whole_syntax(memory: Memory) -> None:
     memory.remember_many(["Oscar is a grey cat", "the cat is grey, says Oscar"])
-    found = call(memory, "search_keywords", {"query": '"grey cat"'}).structured_content
+    found = call(memory, "search_keywords", {"query": '"grey cat"'}).meta[PROGRAMS]
     assert [m["text"] for m in found["memories"]] == ["Oscar is a grey cat"]
 
 
@@ -201,20 +265,32 @@ def test_keywords_take_the_whole_syntax(memory: Memory) -> None:
     [
         ("recall", {}, "query: Field required"),
         ("recall", {"query": "x", "limit": 0}, "limit: Input should be greater than or equal to 1"),
-        ("recall", {"query": "x", "limt": 3}, "unknown field 'limt'; known: query, limit, tags,"),
+        ("recall", {"query": "x", "limt": 3}, "unknown field 'limt'; known: query, limit, filter,"),
         ("recall", {"query": "x", "limt": 3}, "Did you mean 'limit'?"),
-        ("recall", {"query": "x", "as_of": "once"}, "not a time"),
-        ("recall", {"query": "x", "recipe": "defualt"}, "Did you mean 'default'?"),
-        ("recall", {"query": "x", "recipe": "/etc/recipe.toml"}, "unknown recipe"),
-        ("recall", {"query": "x", "since": "yesterday-ish"}, "not a time"),
+        ("recall", {"query": "x", "filter": {"as_of": "once"}}, "not a time"),
+        ("recall", {"query": "x", "change": {"recipe": "defualt"}}, "Did you mean 'default'?"),
+        ("recall", {"query": "x", "change": {"recipe": "/etc/recipe.toml"}}, "unknown recipe"),
+        ("recall", {"query": "x", "filter": {"since": "yesterday-ish"}}, "not a time"),
+        ("recall", {"query": "x", "filter": {"tagz": "pets"}}, "no field 'tagz'"),
+        ("recall", {"query": "x", "change": {"recipie": "default"}}, "Did you mean 'recipe'?"),
+        (
+            "recall",
+            {"query": "x", "change": {"overrides": {"reranker.model": "/etc"}}},
+            "cannot be changed in a request",
+        ),
+        ("remember", {"text": "x", "fields": {"trust": 1}}, "unknown field 'trust'"),
         ("remember", {"text": " "}, "text is empty"),
         ("remember", {"text": "x", "kind": "fcat"}, "unknown kind"),
         ("remember", {"text": "x" * 200_001}, "text: String should have at most 200000 characters"),
         ("update", {"id": "a", "text": "b"}, "there is no memory 'a'. recall and search find ids"),
-        ("update", {"id": "a"}, "no change was given; give one of text, tags, valid_from, valid_to, importance"),
+        ("update", {"id": "a"}, "no change was given; give one of text, tags,"),
         ("update", {"id": "a", "text": None}, "no change was given"),
         ("update", {"id": "a", "text": "x" * 200_001}, "text: String should have at most 200000 characters"),
-        ("update", {"id": "a", "importance": 2}, "importance: Input should be less than or equal to 1"),
+        (
+            "update",
+            {"id": "a", "fields": {"importance": 2}},
+            "fields.importance: Input should be less than or equal to 1",
+        ),
         ("fetch", {"id": "absent\x1b[2J"}, "there is no memory"),
         ("fetch", {"id": "absent"}, "recall and search find ids"),
         ("link", {"from_id": "a", "to_id": "b", "weight": -1}, "weight: Input should be greater than or equal to 0"),
@@ -246,7 +322,7 @@ def test_resources(memory: Memory) -> None:
 
     templates, listed, one, stats = session(memory, work)
     assert [t.uri_template for t in templates.resource_templates] == ["thinkback://memory/{id}"]
-    assert [r.uri for r in listed.resources] == ["thinkback://stats"]
+    assert [r.uri for r in listed.resources] == ["thinkback://stats", "thinkback://guide"]
     assert "| Oscar is a cat" in one.contents[0].text
     assert '"source": "diary"' in one.contents[0].text
     assert json.loads(stats.contents[0].text)["memories"] == 1

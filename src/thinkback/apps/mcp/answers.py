@@ -9,10 +9,10 @@ from urllib.parse import quote as percent_encoded
 from typing_extensions import TypedDict
 
 from thinkback.apps import wire, wire_upkeep
-from thinkback.apps.mcp.envelope import NOTICE, Quoted, provenance, quote, shown, visible
+from thinkback.apps.mcp.envelope import NOTICE, Quoted, provenance, quote, short_id, shown, visible
 from thinkback.apps.wire import EdgeShape
 from thinkback.apps.wire_upkeep import ForgottenShape, ReflectedShape
-from thinkback.apps.words import in_words, theme_changes
+from thinkback.apps.words import theme_changes
 from thinkback.clock import iso
 from thinkback.errors import Action
 from thinkback.fields import VERSIONED
@@ -59,7 +59,6 @@ class FoundShape(TypedDict):
 class FoundAnswer(TypedDict):
     """The memories a search found, best first; `left_out` did not fit into max_tokens."""
 
-    notice: str
     memories: list[FoundShape]
     backends_used: list[str]
     left_out: int
@@ -98,8 +97,6 @@ class LinkedAnswer(TypedDict):
 class ReflectedAnswer(ReflectedShape):
     """The result of a consolidation, or its plan in a dry run."""
 
-    notice: str
-
 
 class ResultShape(TypedDict):
     """A search result in the form that search-and-fetch clients expect."""
@@ -129,7 +126,7 @@ class FetchAnswer(TypedDict):
 
 @dataclass(frozen=True, slots=True)
 class Answer(Generic[T]):
-    """Structured content, and the same as text."""
+    """What a program gets, and what a language model reads."""
 
     structured: T
     text: str
@@ -139,15 +136,14 @@ def found(recall: Recall, explain: bool) -> Answer[FoundAnswer]:
     """The result of a search: every memory quoted, and as data."""
     left_out = sum(drop.code == "budget" for drop in recall.trace.drops)
     structured: FoundAnswer = {
-        "notice": NOTICE,
         "memories": [_found(hit, explain) for hit in recall],
         "backends_used": list(recall.trace.backends_used),
         "left_out": left_out,
         "warnings": wire.warnings(recall.warnings, WORDS),
     }
-    quoted = [Quoted(in_words(hit.record), {**provenance(hit.record), "score": round(hit.score, 6)}) for hit in recall]
+    quoted = [Quoted.of(hit.record) for hit in recall]
     remarks = [f"{left_out} more did not fit into max_tokens."] if left_out else []
-    explained = [f"Why memory {hit.rank}: {hit.why()}" for hit in recall] if explain else []
+    explained = [_explained(hit) for hit in recall] if explain else []
     warnings = [f"Warning: {visible(warning)}" for warning in structured["warnings"]]
     return Answer(shown(structured), "\n".join([quote(quoted), *remarks, *explained, *warnings]))
 
@@ -155,7 +151,7 @@ def found(recall: Recall, explain: bool) -> Answer[FoundAnswer]:
 def remembered(record: Record) -> Answer[RememberedAnswer]:
     """The result of `remember`."""
     structured = wire.shaped(RememberedAnswer, record)
-    return Answer(shown(structured), f"Remembered as {_quoted(record.id)}.")
+    return Answer(shown(structured), f"Remembered as {short_id(record.id)}.")
 
 
 def updated(record: Record, changed: Sequence[str]) -> Answer[UpdatedAnswer]:
@@ -167,7 +163,7 @@ def updated(record: Record, changed: Sequence[str]) -> Answer[UpdatedAnswer]:
         "embedded": record.embedded,
     }
     tail = "; the previous version is kept." if structured["kept"] else "."
-    return Answer(shown(structured), f"Changed {', '.join(changed)} of {_quoted(record.id)}{tail}")
+    return Answer(shown(structured), f"Changed {', '.join(changed)} of {short_id(record.id)}{tail}")
 
 
 def forgotten(asked: Sequence[str], done: Forgotten) -> Answer[ForgottenAnswer]:
@@ -190,9 +186,13 @@ def linked(edge: Edge) -> Answer[LinkedAnswer]:
 
 
 def reflected(done: Reflected) -> Answer[ReflectedAnswer]:
-    """The result of `reflect`; themes contain words of the memories, so they are data too."""
-    structured: ReflectedAnswer = {"notice": NOTICE, **wire_upkeep.reflected(done, WORDS)}
-    return _as_json(structured)
+    """The result of `reflect`; themes contain words of the memories, so they are quoted too."""
+    structured: ReflectedAnswer = {**wire_upkeep.reflected(done, WORDS)}
+    plan = "A plan: " if done.dry_run else ""
+    counts = f"{plan}{len(done.promoted)} promoted, {done.linked} linked, {len(done.themes)} themes."
+    themes = [Quoted(", ".join(theme.keywords), f"theme of {len(theme.members)}") for theme in done.themes]
+    warnings = [f"Warning: {visible(warning)}" for warning in structured["warnings"]]
+    return Answer(shown(structured), "\n".join([counts, *([quote(themes)] if themes else []), *warnings]))
 
 
 def results(recall: Recall) -> Answer[SearchAnswer]:
@@ -226,6 +226,11 @@ def title(record: Record) -> str:
 def uri(id: str) -> str:
     """The URI of a memory as a resource."""
     return f"thinkback://memory/{percent_encoded(id, safe='')}"
+
+
+def _explained(hit: Hit) -> str:
+    known = json.dumps(shown(provenance(hit.record)), ensure_ascii=False)
+    return f"Memory {hit.rank}: score {hit.score:.6g}, {known}. {hit.why()}"
 
 
 def _found(hit: Hit, explain: bool) -> FoundShape:

@@ -2,8 +2,7 @@
 
 from collections.abc import Iterator
 
-from thinkback.apps.mcp.envelope import Quoted, provenance, quote
-from thinkback.apps.words import in_words
+from thinkback.apps.mcp.envelope import NOTICE, Quoted, quote
 from thinkback.fields import Kind
 from thinkback.memory import Memory
 from thinkback.model import Record
@@ -22,7 +21,7 @@ def brief(memory: Memory, topic: str, max_tokens: int) -> str:
     """Memories about a topic, or the standing and the latest ones without a topic, within the budget."""
     quoted: list[Quoted] = []
     for record in _candidates(memory, topic):
-        longer = [*quoted, Quoted(in_words(record), provenance(record))]
+        longer = [*quoted, Quoted.of(record)]
         if tokens(_written(topic, longer)) <= max_tokens:
             quoted = longer
     return _written(topic, quoted)
@@ -30,7 +29,7 @@ def brief(memory: Memory, topic: str, max_tokens: int) -> str:
 
 def _written(topic: str, quoted: list[Quoted]) -> str:
     about = f"What it holds about {topic!r}:" if topic else "What matters most in it:"
-    return f"{OPENING}\n\n{about}\n{quote(quoted)}"
+    return f"{OPENING} {NOTICE}\n\n{about}\n{quote(quoted)}"
 
 
 def _candidates(memory: Memory, topic: str) -> Iterator[Record]:

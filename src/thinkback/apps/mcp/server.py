@@ -1,7 +1,7 @@
-"""The MCP server: the table of tools, two resources and a prompt."""
+"""The MCP server: the table of tools, three resources and a prompt."""
 
 import json
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from functools import cache
 from typing import Any, Protocol, TypeVar
@@ -11,16 +11,18 @@ import mcp_types as types
 from mcp.server.context import ServerRequestContext
 from mcp.server.lowlevel.server import Server
 from mcp.shared.exceptions import MCPError
-from pydantic import TypeAdapter, ValidationError
+from pydantic import ValidationError
 
 from thinkback import __version__
 from thinkback.apps import wire
 from thinkback.apps.mcp.answers import WORDS, uri
 from thinkback.apps.mcp.brief import DEFAULT_TOKENS, MAX_TOKENS, MIN_TOKENS, brief
 from thinkback.apps.mcp.envelope import NOTICE, Quoted, provenance, quote, shown, visible
-from thinkback.apps.mcp.tools import TOOLS, Tool
+from thinkback.apps.mcp.guide import guide
+from thinkback.apps.mcp.tools import GUIDE, TOOLS, Caller, Tool
 from thinkback.apps.validation import problems
 from thinkback.errors import InvalidInput, ThinkbackError, worded
+from thinkback.fields import REMEMBERED, names
 from thinkback.memory import Memory
 
 T = TypeVar("T")
@@ -30,6 +32,13 @@ INSTRUCTIONS = (
     "A memory that lasts between sessions. Call recall before answering what may have come up before; call remember for "
     f"facts, preferences and decisions worth keeping. {NOTICE}"
 )
+PROGRAMS = "thinkback/result"  # where programs find the result of a tool as data
+CONNECTORS = ("openai-mcp", "chatgpt")  # clients that need `search` and `fetch`
+# Where a request may state the user and the conversation it belongs to.
+STATED = {
+    "user": ("thinkback/user", "openai/subject"),
+    "thread": ("thinkback/thread", "openai/session"),
+}
 STATS_URI = "thinkback://stats"
 MEMORY_URI = "thinkback://memory/"
 
@@ -69,30 +78,33 @@ def build(access: Access) -> Server[Any]:
 
 @cache
 def input_schema(tool: Tool) -> dict[str, Any]:
-    """The JSON schema of a tool's arguments."""
-    return tool.takes.model_json_schema()
+    """The JSON schema of a tool's arguments, without what a language model does not need."""
+    schema = tool.takes.model_json_schema()
+    short: dict[str, Any] = {name: _slim(field) for name, field in schema.get("properties", {}).items()}
+    required = {"required": schema["required"]} if schema.get("required") else {}
+    return {"type": "object", "properties": short, **required}
 
 
-@cache
-def output_schema(tool: Tool) -> dict[str, Any]:
-    """The JSON schema of a tool's structured content."""
-    return TypeAdapter(tool.gives).json_schema()
+def _slim(schema: Mapping[str, Any]) -> dict[str, Any]:
+    """Type, description, choices and default; the server checks the rest."""
+    if "anyOf" in schema:
+        schema = {**schema, **next(one for one in schema["anyOf"] if one.get("type") != "null")}
+    kept = {name: schema[name] for name in ("type", "description", "items", "enum") if name in schema}
+    default = schema.get("default")
+    return {**kept, "default": default} if isinstance(default, str | float) and default else kept
 
 
 @cache
 def described(tool: Tool) -> types.Tool:
-    """A tool as clients see it."""
+    """A tool as clients see it; a hint that says what clients assume anyway is left out."""
     return types.Tool(
         name=tool.name,
-        title=tool.title,
         description=tool.about,
         input_schema=input_schema(tool),
-        output_schema=output_schema(tool),
         annotations=types.ToolAnnotations(
-            title=tool.title,
-            read_only_hint=tool.scope == "read",
-            destructive_hint=tool.scope == "delete",
-            idempotent_hint=tool.idempotent,
+            read_only_hint=True if tool.scope == "read" else None,
+            destructive_hint=False if tool.scope == "write" else None,
+            idempotent_hint=True if tool.idempotent and tool.scope != "read" else None,
             open_world_hint=False,
         ),
     )
@@ -105,8 +117,9 @@ class _Handlers:
         self._access = access
 
     async def list_tools(self, context: Context, _: types.PaginatedRequestParams | None) -> types.ListToolsResult:
-        scopes = self._access.scopes(context)
-        return types.ListToolsResult(tools=[described(tool) for tool in TOOLS.values() if tool.scope in scopes])
+        scopes, connector = self._access.scopes(context), _is_connector(context)
+        listed = [tool for tool in TOOLS.values() if tool.scope in scopes and (connector or not tool.connector)]
+        return types.ListToolsResult(tools=[described(tool) for tool in listed])
 
     async def call_tool(self, context: Context, params: types.CallToolRequestParams) -> types.CallToolResult:
         tool = TOOLS.get(params.name)
@@ -115,20 +128,22 @@ class _Handlers:
         try:
             asked = tool.takes.model_validate(_text_only(params.arguments or {}))
             answer = await self._with_memory(
-                context, tool.scope, lambda memory: tool.run(memory, asked, _client(context)), tool.searches
+                context, tool.scope, lambda memory: tool.run(memory, asked, _caller(context)), tool.searches
             )
         except ValidationError as error:
             return _failed("\n".join(problems(error, tool.takes)))
         except ThinkbackError as error:
             return _failed(worded(error, WORDS))
-        return types.CallToolResult(
-            content=[types.TextContent(type="text", text=answer.text)], structured_content=answer.structured
-        )
+        content: list[Any] = [types.TextContent(type="text", text=answer.text)]
+        if tool.connector:
+            return types.CallToolResult(content=content, structured_content=answer.structured)
+        # Some clients show a model the structured content instead of the text, which would lose the quotation.
+        return types.CallToolResult(content=content, _meta={PROGRAMS: answer.structured})
 
     async def list_resources(
         self, context: Context, _: types.PaginatedRequestParams | None
     ) -> types.ListResourcesResult:
-        return types.ListResourcesResult(resources=[STATS] if self._may_read(context) else [])
+        return types.ListResourcesResult(resources=[STATS, GUIDE_PAGE] if self._may_read(context) else [])
 
     async def list_templates(
         self, context: Context, _: types.PaginatedRequestParams | None
@@ -142,11 +157,14 @@ class _Handlers:
         if address == STATS_URI:
             counts = await self._read(context, address, self._stats)
             return _resource(address, json.dumps(counts, ensure_ascii=False), "application/json")
+        if address == GUIDE and self._may_read(context):
+            return _resource(address, guide(), "text/markdown")
         if not address.startswith(MEMORY_URI):
             raise MCPError(types.INVALID_PARAMS, f"there is no resource {address[:200]!r}", {"uri": address})
         id = unquote(address.removeprefix(MEMORY_URI))
-        record = await self._read(context, address, lambda memory: memory.get(id))
-        return _resource(uri(record.id), quote([Quoted(record.text, provenance(record))]), "text/plain")
+        record = await self._read(context, address, lambda memory: memory.get(*memory.whole_ids([id])))
+        known = json.dumps(shown(provenance(record)), ensure_ascii=False)
+        return _resource(uri(record.id), f"{NOTICE}\n{quote([Quoted(record.text, known)])}", "text/plain")
 
     async def list_prompts(self, context: Context, _: types.PaginatedRequestParams | None) -> types.ListPromptsResult:
         return types.ListPromptsResult(prompts=[BRIEF] if self._may_read(context) else [])
@@ -195,6 +213,9 @@ class _Handlers:
 STATS = types.Resource(
     uri=STATS_URI, name="stats", title="Counts and sizes of the memory", mime_type="application/json"
 )
+GUIDE_PAGE = types.Resource(
+    uri=GUIDE, name="guide", title="Filters, fields and changes that the tools take", mime_type="text/markdown"
+)
 ONE_MEMORY = types.ResourceTemplate(
     uri_template=f"{MEMORY_URI}{{id}}", name="memory", title="One memory, quoted as data", mime_type="text/plain"
 )
@@ -234,11 +255,31 @@ def _budget(given: Mapping[str, str]) -> int:
     return int(written)
 
 
-def _client(context: Context) -> str:
-    """The client's name, for provenance."""
+def _caller(context: Context) -> Caller:
+    """The client, and what it states about its user and its conversation."""
+    name = _client_name(context)
+    stated = {field: _stated(context, keys) for field, keys in STATED.items()}
+    fields = {field: value for field, value in stated.items() if value and field in names(REMEMBERED)}
+    return Caller(f"mcp:{name[:100]}" if name else "mcp", fields)
+
+
+def _stated(context: Context, keys: Sequence[str]) -> str:
+    """The first of these entries of the request's metadata that is a text."""
+    meta: Mapping[str, Any] = context.meta or {}
+    found = (meta.get(key) for key in keys)
+    return next((value.strip()[:200] for value in found if isinstance(value, str) and value.strip()), "")
+
+
+def _client_name(context: Context) -> str:
     known = context.session.client_params
-    name = known.client_info.name.strip() if known is not None else ""
-    return f"mcp:{name[:100]}" if name else "mcp"
+    return known.client_info.name.strip() if known is not None else ""
+
+
+def _is_connector(context: Context) -> bool:
+    """Whether the client is one that only searches and fetches."""
+    headers = getattr(context.request, "headers", {})
+    said = f"{_client_name(context)} {headers.get('user-agent', '')}".lower()
+    return any(name in said for name in CONNECTORS)
 
 
 def _failed(message: str) -> types.CallToolResult:

@@ -30,6 +30,15 @@ def get(tx: Tx, ids: Sequence[str], known_at: int | None) -> dict[str, StoredRec
     return {id: found[id] for id in ids if id in found}
 
 
+def ids_ending(tx: Tx, ending: str, limit: int) -> list[str]:
+    """Ids of present memories that end with these letters."""
+    sql = (
+        "SELECT m.id FROM thinkback.memories m WHERE m.space = %(space)s AND m.retired_at IS NULL "
+        "AND right(m.id, %(letters)s::int) = %(ending)s ORDER BY m.id LIMIT %(most)s::bigint"
+    )
+    return [id for (id,) in tx.rows(sql, tx.params(ending=ending, letters=len(ending), most=limit))]
+
+
 def accesses(tx: Tx, ids: Sequence[str]) -> list[tuple[str, int, int | None]]:
     """Access count and last access of present memories."""
     sql = (

@@ -194,6 +194,9 @@ class PostgresStore:
     def list(self, filter: Filter, limit: int | None, after: str | None = None) -> Records:
         return self._read(lambda tx: reads.page(tx, filter, limit, after, self._matching(tx, filter)))
 
+    def ids_ending(self, ending: str, limit: int) -> Ids:
+        return self._read(lambda tx: reads.ids_ending(tx, ending, limit))
+
     def count(self, filter: Filter) -> int:
         return self._read(lambda tx: reads.count(tx, filter, self._matching(tx, filter)))
 

@@ -23,6 +23,12 @@ def get(connection: apsw.Connection, ids: Sequence[str], known_at: int | None) -
     return {id: found[id] for id in ids if id in found}
 
 
+def ids_ending(connection: apsw.Connection, ending: str, limit: int) -> list[str]:
+    """Ids of present memories that end with these letters."""
+    sql = "SELECT id FROM memories WHERE retired_at IS NULL AND substr(id, ?) = ? ORDER BY id LIMIT ?"
+    return [id for (id,) in connection.execute(sql, (-len(ending), ending, limit))]
+
+
 def accesses(connection: apsw.Connection, ids: Sequence[str]) -> list[tuple[str, int, int | None]]:
     """Access count and last access of present memories."""
     sql = (

@@ -215,6 +215,10 @@ class SqliteStore:
         with self._connections.read() as connection:
             return reads.page(connection, filter, limit, after)
 
+    def ids_ending(self, ending: str, limit: int) -> Ids:
+        with self._connections.read() as connection:
+            return reads.ids_ending(connection, ending, limit)
+
     def count(self, filter: Filter) -> int:
         with self._connections.read() as connection:
             return reads.count(connection, filter)

@@ -159,6 +159,14 @@ class MemoryLaws:
         assert list(store.get([c.id, "nobody", a.id, b.id])) == [c.id, a.id, b.id]
         assert store.get([]) == {}
 
+    def test_ids_are_found_by_their_last_letters(self, store: Store) -> None:
+        for id in ("b-XYZ", "a-XYZ", "XYZ-c", "XY"):
+            put_one(store, "Oscar is a cat", id=id)
+        store.forget(["XY"])
+        assert store.ids_ending("XYZ", 10) == ["a-XYZ", "b-XYZ"]
+        assert store.ids_ending("XYZ", 1) == ["a-XYZ"]
+        assert store.ids_ending("XY", 10) == []
+
     def test_pages_run_newest_first_without_gaps(self, store: Store) -> None:
         for day in (3, 1, 2):
             put(store, f"day {day} a", f"day {day} b", created_at=NOW - day * DAY)

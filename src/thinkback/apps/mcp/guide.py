@@ -1,0 +1,29 @@
+"""The guide: what the short schemas of the tools leave out, as a resource that a model reads when it needs it."""
+
+from thinkback.apps.mcp.tools import RememberFields, UpdateFields
+from thinkback.fields import FIELDS, FILTERS
+
+_CHANGES = {
+    "recipe": "a named ranking recipe: default, precise, keyword, …",
+    "cycle": "the current cycle, for recency by cycles.",
+    "overrides": 'changes to the recipe by path, such as {"signals.recency.weight": 0.3}.',
+    "explain": "true: add provenance, scores and what each leg and signal added.",
+    "reflections_only": "true: search only the reflections on themes; recency (0 to 1) blends in how fresh they are.",
+    "vector": "the embedding of the query, instead of the embedder's.",
+}
+
+
+def guide() -> str:
+    """Every filter, field and change, one a line."""
+    parts = {
+        "Filters of recall and search_keywords": {row.name: row.help for row in FILTERS},
+        "Changes of recall": _CHANGES,
+        "Fields of remember": {row.name: row.help for row in FIELDS if row.name in RememberFields.model_fields},
+        "Fields of update": {row.name: row.help for row in FIELDS if row.name in UpdateFields.model_fields},
+    }
+    lines = [line for title, rows in parts.items() for line in (f"\n## {title}", *_rows(rows))]
+    return "\n".join(["Times are ISO 8601. An id may be given by its last six letters.", *lines]) + "\n"
+
+
+def _rows(rows: dict[str, str]) -> list[str]:
+    return [f"- {name}: {text}" for name, text in rows.items()]
