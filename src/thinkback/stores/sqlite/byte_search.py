@@ -30,14 +30,16 @@ def scan_files(path: Path, needles: Iterable[bytes], empty: Callable[[Path], Non
 
 
 def live_files(path: Path) -> list[Path]:
-    """The database, its log and other files whose names start with its name; none for a store in memory.
+    """The database, its log, other files whose names start with its name, and its derived index; none for a store in memory.
 
     The shared-memory file is left out: it holds page numbers, no text, and the locks of every reader.
     """
     if not path.is_file():
         return []
     beside = (file for file in path.parent.iterdir() if file.name.startswith(path.name) and file.is_file())
-    return sorted(file for file in beside if file.name != f"{path.name}-shm")
+    index = path.with_name(f"{path.name}-index")
+    derived = (file for file in index.iterdir() if file.is_file()) if index.is_dir() else ()
+    return sorted([*(file for file in beside if file.name != f"{path.name}-shm"), *derived])
 
 
 def _found_in_empty_store(needles: set[bytes], empty: Callable[[Path], None]) -> set[bytes]:

@@ -28,11 +28,34 @@ _COLUMNS = (
     ("trust", np.float64),
 )
 _CODED = tuple((name, np.uint8) for name in _NUMBERED)
+COLUMNS = (*_COLUMNS, *_CODED)
 _SELECT = (
     "SELECT m.seq, m.id, m.date, m.valid_to, m.expires_at, m.archived_at IS NOT NULL, m.trust, m.kind, m.tier, m.priority "
     # The unary plus keeps SQLite from scanning in seq order instead of using the index on `changed`.
     "FROM memories m WHERE m.retired_at IS NULL AND m.changed > ? ORDER BY +m.seq"
 )
+
+
+class Ids:
+    """The id of every row: those of mapped segments are read where they lie, later ones are a list."""
+
+    def __init__(self, mapped: Sequence[tuple[NDArray[np.uint8], NDArray[np.uint32]]] = ()) -> None:
+        self._mapped = mapped
+        self._firsts = np.cumsum([0, *(len(ends) for _, ends in mapped)])
+        self._later: list[str] = []
+
+    def __getitem__(self, row: int) -> str:
+        first = int(self._firsts[-1])
+        if row >= first:
+            return self._later[row - first]
+        segment = int(self._firsts.searchsorted(row, side="right")) - 1
+        spelled, ends = self._mapped[segment]
+        place = row - int(self._firsts[segment])
+        return str(spelled[int(ends[place - 1]) if place else 0 : int(ends[place])].tobytes(), "utf-8", "surrogatepass")
+
+    def put(self, size: int, ids: Sequence[str]) -> None:
+        """Set the ids of the rows from `size` on; an interrupted refresh may have left others there."""
+        self._later[size - int(self._firsts[-1]) :] = ids
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -41,7 +64,7 @@ class Catalogue:
 
     changes: int
     size: int
-    ids: list[str]
+    ids: Ids
     seqs: NDArray[np.int64]
     alive: Mask
     dead: int
@@ -49,8 +72,8 @@ class Catalogue:
 
     @classmethod
     def empty(cls) -> "Catalogue":
-        columns: dict[str, NDArray[Any]] = {name: np.zeros(0, dtype=kind) for name, kind in (*_COLUMNS, *_CODED)}
-        return cls(-1, 0, [], np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.bool_), 0, columns)
+        columns: dict[str, NDArray[Any]] = {name: np.zeros(0, dtype=kind) for name, kind in COLUMNS}
+        return cls(-1, 0, Ids(), np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.bool_), 0, columns)
 
     def rows(self, seqs: Sequence[int] | NDArray[np.int64]) -> Rows:
         """The rows of those versions that are in the catalogue."""
@@ -158,8 +181,7 @@ def _with_appended(old: Catalogue, rows: Sequence[tuple[Any, ...]]) -> Catalogue
     size = old.size + len(rows)
     values = _values(rows)
     columns = {name: extended(column, old.size, values[name]) for name, column in old.columns.items()}
-    # An interrupted refresh may have left ids behind.
-    old.ids[old.size :] = [row[1] for row in rows]
+    old.ids.put(old.size, [row[1] for row in rows])
     numbers = extended(old.seqs, old.size, np.array([row[0] for row in rows], dtype=np.int64))
     alive = np.concatenate([old.alive, np.ones(len(rows), dtype=np.bool_)])
     return replace(old, size=size, seqs=numbers, alive=alive, columns=columns)
@@ -182,7 +204,7 @@ def _values(rows: Sequence[tuple[Any, ...]]) -> dict[str, NDArray[Any]]:
     for (name, names), words in zip(_NUMBERED.items(), coded, strict=True):
         numbers = {word: number for number, word in enumerate(names)}
         values[name] = [numbers[word] for word in words]
-    return {name: np.asarray(values[name], dtype=kind) for name, kind in (*_COLUMNS, *_CODED)}
+    return {name: np.asarray(values[name], dtype=kind) for name, kind in COLUMNS}
 
 
 def extended(buffer: NDArray[Any], size: int, tail: NDArray[Any]) -> NDArray[Any]:

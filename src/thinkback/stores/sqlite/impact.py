@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thinkback.model import REFLECTION, Floats
+from thinkback.stores.index.postings import MappedPostings, Triples
 from thinkback.stores.sqlite.catalogue import Catalogue, Delta, Mask, Rows, extended
 from thinkback.stores.sqlite.fulltext import COLUMNS, PRESENT, WEIGHTS
 from thinkback.stores.sqlite.rows import listed
@@ -40,12 +41,24 @@ class Segment:
     rows: NDArray[np.int32]
     frequencies: Floats
 
+    def find(self, term: bytes) -> tuple[NDArray[np.int32], Floats] | None:
+        """The rows that hold a term, and its occurrences."""
+        place = self.places.get(term)
+        return None if place is None else (self.rows[slice(*place)], self.frequencies[slice(*place)])
+
+    def triples(self) -> Triples:
+        """Every posting by itself; the ranges follow each other in the order of the terms."""
+        counts = [end - start for start, end in self.places.values()]
+        return Triples(
+            list(self.places), np.repeat(np.arange(len(counts)), counts), self.rows.astype(np.int64), self.frequencies
+        )
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Impact:
     """The inverted index of one catalogue."""
 
-    segments: tuple[Segment, ...]
+    segments: tuple[Segment | MappedPostings, ...]
     lengths: NDArray[np.int64]
     norms: Floats  # k1 · (1 − b + b · D / avgdl) of every row
     alive: int
@@ -58,7 +71,7 @@ class Impact:
                 scores[rows] += gains
         return scores
 
-    def _gains(self, term: bytes, catalogue: Catalogue) -> list[tuple[NDArray[np.int32], Floats]]:
+    def _gains(self, term: bytes, catalogue: Catalogue) -> list[tuple[NDArray[Any], Floats]]:
         found = [postings for segment in self.segments if (postings := _postings(segment, term, catalogue)) is not None]
         hits = sum(len(rows) for rows, _ in found)
         if not hits:
@@ -68,11 +81,13 @@ class Impact:
         return [(rows, idf * ((f * (_K1 + 1.0)) / (f + self.norms[rows]))) for rows, f in found]
 
 
-def _postings(segment: Segment, term: bytes, catalogue: Catalogue) -> tuple[NDArray[np.int32], Floats] | None:
-    place = segment.places.get(term)
-    if place is None:
+def _postings(
+    segment: Segment | MappedPostings, term: bytes, catalogue: Catalogue
+) -> tuple[NDArray[Any], Floats] | None:
+    found = segment.find(term)
+    if found is None:
         return None
-    rows, frequencies = segment.rows[slice(*place)], segment.frequencies[slice(*place)]
+    rows, frequencies = found
     if catalogue.dead:
         living = catalogue.alive[rows]
         rows, frequencies = rows[living], frequencies[living]
@@ -119,7 +134,7 @@ def build(connection: apsw.Connection, catalogue: Catalogue) -> Impact:
     weights = np.array(WEIGHTS)[codes % len(COLUMNS)]
     lengths = np.bincount(rows[here], minlength=catalogue.size)
     segment = _segment([term for term, _, _ in found], owners[here], rows[here], weights[here], catalogue.size)
-    return _measured((segment,), lengths, catalogue)
+    return measured((segment,), lengths, catalogue)
 
 
 def _segment(terms: Sequence[bytes], owners: Rows, rows: Rows, weights: Floats, documents: int) -> Segment:
@@ -139,14 +154,15 @@ def _segment(terms: Sequence[bytes], owners: Rows, rows: Rows, weights: Floats, 
 
 def follow(old: Impact, connection: apsw.Connection, catalogue: Catalogue, delta: Delta) -> Impact | None:
     """The index of a newer catalogue, or None if a rebuild is cheaper."""
-    later = sum(segment.documents for segment in old.segments[1:]) + len(delta.appended)
-    if later > max(_REBUILD_ROWS, old.segments[0].documents // _REBUILD_SHARE):
+    base = max(1, sum(isinstance(segment, MappedPostings) for segment in old.segments))
+    later = sum(segment.documents for segment in old.segments[base:]) + len(delta.appended)
+    if later > max(_REBUILD_ROWS, sum(segment.documents for segment in old.segments[:base]) // _REBUILD_SHARE):
         return None
     if not len(delta.appended):
-        return _measured(old.segments, old.lengths, catalogue) if len(delta.died) else old
+        return measured(old.segments, old.lengths, catalogue) if len(delta.died) else old
     segment, tail = _tokenised(connection, catalogue, delta.appended)
     lengths = extended(old.lengths, int(delta.appended[0]), tail)
-    return _measured(_merged((*old.segments, segment)), lengths, catalogue)
+    return measured(_merged((*old.segments, segment)), lengths, catalogue)
 
 
 def _tokenised(connection: apsw.Connection, catalogue: Catalogue, appended: Rows) -> tuple[Segment, NDArray[np.int64]]:
@@ -166,10 +182,15 @@ def _tokenised(connection: apsw.Connection, catalogue: Catalogue, appended: Rows
     return _segment(list(numbers), *arrays, len(appended)), lengths
 
 
-def _merged(segments: tuple[Segment, ...]) -> tuple[Segment, ...]:
+def _merged(segments: tuple[Segment | MappedPostings, ...]) -> tuple[Segment | MappedPostings, ...]:
     """Merge the last two segments while they are of similar size; the first, built from the index, is never merged."""
-    while len(segments) > 2 and segments[-2].documents <= 2 * segments[-1].documents:
-        segments = (*segments[:-2], _joined(segments[-2:]))
+    while len(segments) > 2:
+        before, last = segments[-2:]
+        if isinstance(before, MappedPostings) or isinstance(last, MappedPostings):
+            break
+        if before.documents > 2 * last.documents:
+            break
+        segments = (*segments[:-2], _joined((before, last)))
     return segments
 
 
@@ -188,7 +209,9 @@ def _joined(segments: Iterable[Segment]) -> Segment:
     return Segment(documents, places, np.concatenate(rows), np.concatenate(frequencies))
 
 
-def _measured(segments: tuple[Segment, ...], lengths: NDArray[np.int64], catalogue: Catalogue) -> Impact:
+def measured(
+    segments: tuple[Segment | MappedPostings, ...], lengths: NDArray[np.int64], catalogue: Catalogue
+) -> Impact:
     """Compute the norms from the lengths of the living rows; reflections are not counted."""
     alive = int(np.count_nonzero(catalogue.alive & ~catalogue.among("kind", (REFLECTION,))))
     here = lengths[: catalogue.size]

@@ -1,11 +1,15 @@
 """Indexes that a process keeps in memory: derived from the file and checked against its change counter at every search."""
 
 import threading
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import apsw
+import numpy as np
 
 from thinkback.errors import StoreConflict
+from thinkback.stores.index.folder import Entry
 from thinkback.stores.sqlite import catalogue as catalogues
 from thinkback.stores.sqlite import generations, vector_search
 from thinkback.stores.sqlite import impact as impacts
@@ -13,7 +17,28 @@ from thinkback.stores.sqlite.catalogue import Catalogue
 from thinkback.stores.sqlite.impact import Impact
 from thinkback.stores.sqlite.vector_search import Matrix
 
+if TYPE_CHECKING:
+    from thinkback.stores.sqlite.derived import DerivedIndex
+
 _DEAD_KEPT = 1000  # rows of removed memories before the indexes are built again
+
+
+@dataclass(frozen=True, slots=True)
+class Mapped:
+    """The segments that the first rows of a view are read from, and which of these rows are no longer as they are there."""
+
+    entries: tuple[Entry, ...] = ()
+    dirty: frozenset[int] = frozenset()
+
+    @property
+    def rows(self) -> int:
+        return sum(entry.rows for entry in self.entries)
+
+    def touched(self, rows: Iterable[int]) -> "Mapped":
+        return replace(self, dirty=self.dirty.union(rows))
+
+
+NOT_MAPPED = Mapped()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -23,14 +48,32 @@ class View:
     catalogue: Catalogue
     matrix: Matrix | None = None
     impact: Impact | None = None
+    mapped: Mapped = NOT_MAPPED
+
+    @property
+    def unsaved(self) -> int:
+        """How many rows stand in memory that could be in mapped files."""
+        return self.catalogue.size - self.mapped.rows + len(self.mapped.dirty)
 
 
 class IndexCache:
     """Indexes that follow the file. Readers get immutable views, so a search may run while another thread updates them."""
 
-    def __init__(self) -> None:
+    def __init__(self, derived: "DerivedIndex | None" = None) -> None:
         self._lock = threading.Lock()
+        self._derived = derived
         self._view = View(Catalogue.empty())
+
+    @property
+    def latest(self) -> View:
+        """The view of the last search, whatever was written since."""
+        return self._view
+
+    def replace(self, old: View, new: View) -> None:
+        """Put a view of the same state in the place of another, unless the store was read again since."""
+        with self._lock:
+            if self._view is old:
+                self._view = new
 
     def view(self, connection: apsw.Connection, pinned: bool = False) -> View:
         """The view at the change count of the connection's transaction.
@@ -75,8 +118,12 @@ class IndexCache:
                 raise StoreConflict("the store was written while this view of it was read")
             connection.execute("ROLLBACK; BEGIN")  # nothing that depends on the older snapshot was read yet
         changes, removed_before = _counters(connection)
+        if _outdated(self._view.catalogue, removed_before):
+            self._view = View(Catalogue.empty())
+        if self._view.catalogue.changes < 0 and self._derived is not None:
+            self._view = self._derived.load(connection) or self._view
         if self._view.catalogue.changes < changes:
-            self._view = _updated(self._view, connection, changes, removed_before)
+            self._view = _updated(self._view, connection, changes)
 
 
 def _counters(connection: apsw.Connection) -> tuple[int, int]:
@@ -84,14 +131,17 @@ def _counters(connection: apsw.Connection) -> tuple[int, int]:
     return changes, removed_before
 
 
-def _updated(old: View, connection: apsw.Connection, changes: int, removed_before: int) -> View:
-    stale = 0 <= old.catalogue.changes < removed_before
-    if stale or old.catalogue.dead > max(_DEAD_KEPT, old.catalogue.size // 2):
-        return View(catalogues.read(connection, Catalogue.empty(), changes)[0])
+def _outdated(catalogue: Catalogue, removed_before: int) -> bool:
+    """Whether it cannot be followed from, or holds too many removed rows."""
+    return 0 <= catalogue.changes < removed_before or catalogue.dead > max(_DEAD_KEPT, catalogue.size // 2)
+
+
+def _updated(old: View, connection: apsw.Connection, changes: int) -> View:
     catalogue, delta = catalogues.read(connection, old.catalogue, changes)
     matrix = old.matrix
     if matrix is not None:
         live = generations.generation(connection)
         matrix = vector_search.follow(matrix, connection, catalogue, delta) if matrix.generation == live else None
     impact = old.impact and impacts.follow(old.impact, connection, catalogue, delta)
-    return View(catalogue, matrix, impact)
+    touched = np.concatenate([delta.changed, delta.died])
+    return View(catalogue, matrix, impact, old.mapped.touched(touched[touched < old.mapped.rows].tolist()))

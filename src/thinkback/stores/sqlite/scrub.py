@@ -57,8 +57,10 @@ def problems(connection: apsw.Connection) -> list[Problem]:
 class Scrubber:
     """Runs pending scrubs, one thread at a time."""
 
-    def __init__(self, connections: Connections) -> None:
+    def __init__(self, connections: Connections, purge: Callable[[apsw.Connection], bool]) -> None:
         self._connections = connections
+        self._purge = purge  # of the derived index; False if it is not possible now
+        self._purged: str | None = None  # the forgetting that the index was last purged of
         self._lock = threading.Lock()
         self._retry_at = 0.0
 
@@ -85,7 +87,7 @@ class Scrubber:
         with self._lock:  # an interrupt between `acquire` and `try` would leave it locked for ever
             try:
                 pending = self._pending()
-                if pending is not None and wanted(pending) and not self._run(pending):
+                if pending is not None and not (self._run(pending) if wanted(pending) else self._purged_of(pending)):
                     self._retry_at = time.monotonic() + _RETRY_S
             except (StoreError, OSError):  # the caller's write is committed, and the scrub stays pending
                 self._retry_at = time.monotonic() + _RETRY_S
@@ -94,7 +96,17 @@ class Scrubber:
         with self._connections.read() as connection:
             return PendingScrub.read(connection)
 
+    def _purged_of(self, pending: PendingScrub) -> bool:
+        """Take forgotten memories out of the derived index, which costs the same however large the store is."""
+        if self._purged != pending.since:
+            with self._connections.read() as connection:
+                if self._purge(connection):
+                    self._purged = pending.since
+        return self._purged == pending.since
+
     def _run(self, pending: PendingScrub | None) -> bool:
+        if pending is not None and not self._purged_of(pending):
+            return False
         # First, because a VACUUM while somebody reads an older state only makes the log as long as the file.
         if not self._connections.checkpoint():
             return False

@@ -10,6 +10,8 @@ from types import MappingProxyType
 from typing import Any
 
 import apsw
+import numpy as np
+from numpy.typing import NDArray
 
 from thinkback.errors import StoreDamaged
 from thinkback.ids import Entropy, IdSource
@@ -60,6 +62,7 @@ from thinkback.stores.sqlite import (
     writes,
 )
 from thinkback.stores.sqlite.connection import Connections
+from thinkback.stores.sqlite.derived import PAYS_FROM, DerivedIndex, discard, folder_of
 from thinkback.stores.sqlite.history_index import HistoryIndex
 from thinkback.stores.sqlite.index_cache import IndexCache, View
 from thinkback.stores.sqlite.schema import Progress
@@ -97,9 +100,11 @@ class SqliteStore:
         self._connections = Connections(
             os.fspath(path), read_only=read_only, busy_timeout_s=busy_timeout_s, progress=progress
         )
-        self._scrubber = scrub.Scrubber(self._connections)
+        on_disk = not self._connections.in_memory
+        self._derived = DerivedIndex(folder_of(self.path), read_only) if on_disk else None
+        self._scrubber = scrub.Scrubber(self._connections, self._derived.purge if self._derived else _nothing_to_purge)
         self._connections.after_write = self._scrubber.after_write
-        self._indexes = IndexCache()
+        self._indexes = IndexCache(self._derived)
         self._history = HistoryIndex()
         self._records = RecordCache()
         self._ids = IdSource(entropy)
@@ -121,6 +126,8 @@ class SqliteStore:
     def close(self) -> None:
         """Close the file after any pending scrub."""
         self._history.close()
+        if self._derived is not None:
+            self._derived.wait()
         try:
             self._scrubber.before_close()
         finally:
@@ -320,9 +327,9 @@ class SqliteStore:
             terms = keywords.plain_terms(connection, query) if self._postings_pay(connection) else None
             if terms is None:
                 return keywords.search(connection, query, filter, limit)
-            found = keywords.search_postings(
-                connection, self._indexes.with_impact(connection, self._pinned), terms, filter, limit
-            )
+            view = self._indexes.with_impact(connection, self._pinned)
+            self._index_soon(connection)
+            found = keywords.search_postings(connection, view, terms, filter, limit)
             return keywords.with_reflections(connection, found, query, filter, limit)
 
     def _search_history(self, connection: apsw.Connection, query: KeywordQuery, filter: Filter, limit: int) -> Scores:
@@ -333,8 +340,25 @@ class SqliteStore:
         if self._connections.in_transaction:
             return False
         self._words.keyword_searches += 1
+        if self._words.keyword_searches == 1 and self._derived is not None:
+            self._indexes.view(connection, self._pinned)  # maps the postings, if there are files
         often = self._words.keyword_searches >= keywords.PAYS_FROM_SEARCH
-        return often and counters.last_seq(connection) > keywords.PAYS_FROM_ROWS
+        mapped = self._indexes.latest.impact is not None
+        return mapped or (often and counters.last_seq(connection) > keywords.PAYS_FROM_ROWS)
+
+    def _index_soon(self, connection: apsw.Connection) -> None:
+        view = self._indexes.latest
+        if self._derived is None or view.unsaved < PAYS_FROM:
+            return
+        if view.matrix is None and generations.generation(connection) is not None:
+            return  # the vectors are read by the search that needs them
+        self._derived.write_soon(view, counters.state(connection).store_id, self._exact_vectors, self._indexes.replace)
+
+    def _exact_vectors(
+        self, seqs: Sequence[int], generation: generations.Generation
+    ) -> tuple[NDArray[np.int64], Vector]:
+        with self._connections.read() as connection:
+            return vector_search.read_vectors(connection, seqs, generation)
 
     def search_vectors(self, vector: Vector, filter: Filter, limit: int) -> Scores:
         with self._connections.read() as connection:
@@ -488,9 +512,14 @@ class SqliteSpaces:
             raise unknown_space(name)
         for file in (path, *(path.with_name(path.name + companion) for companion in COMPANIONS)):
             file.unlink(missing_ok=True)
+        discard(str(path))
 
     def close(self) -> None:
         """Nothing is held open here."""
+
+
+def _nothing_to_purge(connection: apsw.Connection) -> bool:
+    return True
 
 
 def _write_empty(path: Path) -> None:

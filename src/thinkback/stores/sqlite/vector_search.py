@@ -1,11 +1,12 @@
-"""Exact vector search over a matrix in memory.
+"""Exact vector search over vectors in memory and codes in mapped files.
 
-One float32 product selects candidates, with a margin for its rounding error, so the result is exact. Candidates are scored again
-in float64, row by row, so that a score depends on the two vectors alone, not on the layout of the rows or the processor.
+A float32 product, or one of codes, selects candidates with a margin for its error, so the result is exact. Candidates are scored
+again in float64, row by row, so that a score depends on the two vectors alone, not on where they lie or on the processor.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
 from itertools import islice
 from typing import Any
 
@@ -14,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thinkback.model import Filter, Floats, Scored, Vector
+from thinkback.stores.index.codes import Block, CodedQuery
 from thinkback.stores.sqlite.catalogue import Catalogue, Delta, Mask, Rows, extended, versions
 from thinkback.stores.sqlite.generations import STORED, Generation, unit_rows
 from thinkback.stores.sqlite.rows import listed
@@ -26,34 +28,88 @@ _LEAST_ROOM = 1024
 _FEW = 8  # if fewer than one row in so many passes, gathering them is cheaper than multiplying all
 
 
+Read = Callable[[Rows], tuple[Rows, Vector]]  # the rows among these that have a vector in the file, and their vectors
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Matrix:
-    """The live vectors, one row per row of the catalogue; a memory without a vector has an empty row."""
+    """The live vectors of the catalogue's rows: coded ones in mapped blocks, all others as they are, in memory.
+
+    `own` names the rows of `vectors`; both have room at the end. `filled` are the rows that have a vector, `coded` those whose
+    vector is in a block.
+    """
 
     generation: Generation
-    rows: Vector
     filled: Mask
+    own: Rows
+    vectors: Vector
+    held: int  # how many of `own` and `vectors` count
+    blocks: tuple[tuple[int, Block], ...] = ()  # each with its first row
+    coded: Mask | None = None
 
-    def nearest(self, query: Vector, passing: Mask, limit: int) -> tuple[Rows, Floats]:
+    def nearest(self, query: Vector, passing: Mask, limit: int, read: Read) -> tuple[Rows, Floats]:
         """The rows nearest to a unit query, including ties with the last one, and their cosines; unordered."""
-        candidates = np.flatnonzero(passing & self.filled)
-        if limit <= 0 or not len(candidates):
-            return candidates[:0], np.zeros(0)
-        if len(candidates) > limit:
-            rough = self._products(query, candidates)
-            slack = 2 * (1.01 * self.rows.shape[1] * _ROUNDING + _LENGTH_ERROR)
-            floor = np.partition(rough, len(rough) - limit)[len(rough) - limit] - slack
-            candidates = candidates[rough >= floor]
-        return candidates, cosines(self.rows[candidates], query)
+        wanted = passing & self.filled
+        head = Head(limit)
+        if limit > 0:
+            self._look_in_memory(query, wanted, head)
+            self._look_in_blocks(query, wanted, head)
+        found = head.rows()
+        places, (coded, exact) = ~found[found < 0], read(found[found >= 0])
+        rows = np.concatenate([self.own[places], coded])
+        return rows, np.concatenate([cosines(self.vectors[places], query), cosines(exact, query)])
 
-    def _products(self, query: Vector, candidates: Rows) -> Vector:
+    def _look_in_memory(self, query: Vector, wanted: Mask, head: "Head") -> None:
         # vecdot runs on one thread: a threaded product would wait for cores that other searches use.
-        size = len(self.filled)
-        if len(candidates) * _FEW < size:
-            gathered: Vector = np.vecdot(self.rows[candidates], query)
-            return gathered
-        products: Vector = np.vecdot(self.rows[:size], query)
-        return products if len(candidates) == size else products[candidates]
+        passing = wanted[self.own[: self.held]]
+        places = np.flatnonzero(passing)
+        slack = np.float32(1.01 * self.vectors.shape[1] * _ROUNDING + _LENGTH_ERROR)
+        if len(places) * _FEW < self.held:
+            head.add(~places, np.vecdot(self.vectors[places], query), slack)
+        elif len(places):
+            products: Vector = np.vecdot(self.vectors[: self.held], query)
+            head.add(~places, products if len(places) == self.held else products[places], slack)
+
+    def _look_in_blocks(self, query: Vector, wanted: Mask, head: "Head") -> None:
+        if self.coded is None:
+            return
+        coded, wanted = CodedQuery.of(query), wanted & self.coded
+        for first, block in self.blocks:
+            rows = np.flatnonzero(wanted[first : first + len(block)])
+            if len(rows) * _FEW < len(block):
+                head.add(first + rows, *block.bounds(coded, rows)) if len(rows) else None
+            else:
+                estimate, slack = block.bounds(coded)
+                whole = len(rows) == len(block)
+                head.add(first + rows, estimate if whole else estimate[rows], slack if whole else slack[rows])
+
+
+class Head:
+    """The rows that may be among the best so many, of estimates that are off by at most a slack."""
+
+    def __init__(self, limit: int) -> None:
+        self._limit = limit
+        self._floor = -np.inf  # so many are at least this near
+        self._best = np.zeros(0, dtype=np.float32)  # the lower bounds that the floor was taken from
+        self._kept: list[tuple[Rows, Vector]] = []
+
+    def add(self, rows: Rows, estimates: Vector, slack: Vector | np.float32) -> None:
+        upper = estimates + slack
+        near = np.flatnonzero(upper >= self._floor)
+        upper = upper[near]
+        self._kept.append((rows[near], upper))
+        best = np.concatenate([self._best, upper - 2 * np.broadcast_to(slack, estimates.shape)[near]])
+        if len(best) > self._limit:
+            best = np.partition(best, len(best) - self._limit)[len(best) - self._limit :]
+        self._best = best
+        if len(best) == self._limit:
+            self._floor = float(best.min())
+
+    def rows(self) -> Rows:
+        """Those that are still in reach."""
+        if not self._kept:
+            return np.zeros(0, dtype=np.intp)
+        return np.concatenate([rows[upper >= self._floor] for rows, upper in self._kept])
 
 
 def cosines(rows: Vector, query: Vector) -> Floats:
@@ -71,44 +127,59 @@ def _cosines(rows: Vector, target: Floats) -> Floats:
 
 
 def load(connection: apsw.Connection, generation: Generation, catalogue: Catalogue) -> Matrix:
-    """Read every live vector of the catalogue's rows."""
+    """Read every live vector of the catalogue's rows into memory."""
     dimensions = generation.space.dimensions
     # Room for later writes: untouched memory costs nothing, but moving all rows does.
     room = max(_LEAST_ROOM, catalogue.size // 4)
-    rows = np.zeros((catalogue.size + room, dimensions), dtype=STORED)
+    vectors = np.zeros((catalogue.size + room, dimensions), dtype=STORED)
+    own, held = np.zeros(len(vectors), dtype=np.intp), 0
     filled = np.zeros(catalogue.size, dtype=np.bool_)
     stored = connection.execute("SELECT seq, vector FROM vectors WHERE generation = ?", (generation.number,))
     while chunk := list(islice(stored, _CHUNK)):
-        seqs, vectors = _unpacked(chunk, dimensions)
+        seqs, read = _unpacked(chunk, dimensions)
         places, here = catalogue.find(seqs)
-        rows[places[here]], filled[places[here]] = vectors[here], True
-    return Matrix(generation, rows, filled)
+        end = held + int(here.sum())
+        vectors[held:end], own[held:end] = read[here], places[here]
+        filled[places[here]], held = True, end
+    return Matrix(generation, filled, own, vectors, held)
 
 
 def follow(old: Matrix, connection: apsw.Connection, catalogue: Catalogue, delta: Delta) -> Matrix:
-    """The matrix beside a newer catalogue; vectors of changed rows are read again only where they may be new."""
-    grown = _with_rows(old, connection, catalogue, delta.appended)
-    seqs, vectors = read_vectors(connection, catalogue.seqs[delta.changed].tolist(), old.generation)
-    if not len(seqs):
-        return grown
-    places = catalogue.rows(seqs)
-    if grown.filled[places].all() and np.array_equal(grown.rows[places], vectors):
-        return grown
-    rows, filled = grown.rows.copy(), grown.filled.copy()
-    rows[places], filled[places] = vectors, True
-    return Matrix(old.generation, rows, filled)
+    """The matrix beside a newer catalogue; of a changed row the vector is taken from the file, as it may be new."""
+    filled = _grown(old.filled, catalogue.size)
+    coded = None if old.coded is None else _grown(old.coded, catalogue.size)
+    seqs = catalogue.seqs[np.concatenate([delta.appended, delta.changed])].tolist()
+    found, vectors = read_vectors(connection, seqs, old.generation)
+    rows = catalogue.rows(found)
+    known = filled[rows] if coded is None else filled[rows] & ~coded[rows]
+    if not _holds(old, rows[known], vectors[known]):
+        return load(connection, old.generation, catalogue)
+    filled[rows] = True
+    if coded is not None:
+        coded[rows] = False
+    own = extended(old.own, old.held, rows[~known])
+    return replace(
+        old,
+        filled=filled,
+        own=own,
+        vectors=extended(old.vectors, old.held, vectors[~known]),
+        held=old.held + len(rows) - int(known.sum()),
+        coded=coded,
+    )
 
 
-def _with_rows(old: Matrix, connection: apsw.Connection, catalogue: Catalogue, appended: Rows) -> Matrix:
-    if not len(appended):
-        return old
-    start = len(old.filled)
-    seqs, vectors = read_vectors(connection, catalogue.seqs[appended].tolist(), old.generation)
-    places = catalogue.rows(seqs) - start
-    tail = np.zeros((len(appended), old.generation.space.dimensions), dtype=STORED)
-    filled = np.zeros(len(appended), dtype=np.bool_)
-    tail[places], filled[places] = vectors, True
-    return Matrix(old.generation, extended(old.rows, start, tail), np.concatenate([old.filled, filled]))
+def _grown(mask: Mask, size: int) -> Mask:
+    return np.concatenate([mask, np.zeros(size - len(mask), dtype=np.bool_)])
+
+
+def _holds(matrix: Matrix, rows: Rows, vectors: Vector) -> bool:
+    """Whether these rows have these vectors in memory; only a repair writes the vector of a version anew."""
+    if not len(rows):
+        return True
+    own = matrix.own[: matrix.held]
+    order = np.argsort(own, kind="stable")
+    places = order[np.searchsorted(own, rows, sorter=order)]
+    return np.array_equal(matrix.vectors[places], vectors)
 
 
 def read_vectors(
@@ -118,7 +189,7 @@ def read_vectors(
     sql = (
         "SELECT seq, vector FROM vectors WHERE seq IN (SELECT value FROM json_each(?)) AND generation = ? ORDER BY seq"
     )
-    found = connection.execute(sql, (listed(seqs), generation.number)).fetchall()
+    found = connection.execute(sql, (listed(seqs), generation.number)).fetchall() if len(seqs) else []
     return _unpacked(found, generation.space.dimensions)
 
 
@@ -141,11 +212,19 @@ def search(
         passing = np.zeros(catalogue.size, dtype=np.bool_)
         passing[places[here]] = True
         elsewhere = wanted[~here].tolist()
-    rows, scores = matrix.nearest(query, passing, limit)
+    rows, scores = matrix.nearest(query, passing, limit, partial(_exact, connection, catalogue, matrix.generation))
     hits = [Scored(catalogue.ids[row], score) for row, score in zip(rows.tolist(), scores.tolist(), strict=True)]
     if elsewhere:
         hits += _retired(connection, matrix, query, elsewhere)
     return sorted(hits, key=lambda hit: (-hit.score, hit.id))[:limit]
+
+
+def _exact(
+    connection: apsw.Connection, catalogue: Catalogue, generation: Generation, rows: Rows
+) -> tuple[Rows, Vector]:
+    """The vectors of coded rows, from the file."""
+    found, vectors = read_vectors(connection, catalogue.seqs[rows].tolist() if len(rows) else [], generation)
+    return catalogue.rows(found), vectors
 
 
 def _retired(connection: apsw.Connection, matrix: Matrix, query: Vector, seqs: Sequence[int]) -> list[Scored]:

@@ -1,0 +1,123 @@
+"""Vectors as whole numbers of eight bits, with a bound on the error, so that a search over them can stay exact.
+
+Of the rows of a block, y = x − μ with μ their mean is coded as c = round(y / s), s = max |y| / 127, and e = ‖y − s·c‖ is kept,
+rounded up. For a unit query q, coded likewise as t·d with f = ‖q − t·d‖, the cosine is
+
+    q·x = q·μ + q·y,    |q·y − s·t·(c·d)| ≤ e + f · ‖s·c‖ ≤ e + f · (‖y‖ + e)
+
+c·d is a sum of whole numbers and exact. Subtracting the mean pays because the vectors of a model share a large part.
+"""
+
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thinkback.model import Vector
+
+Codes = NDArray[np.int8]
+_STEPS = 127
+_BLOCK = 1024  # rows converted at once, to stay in the processor's cache
+# float32 rounding of the sums above and of the stored lengths, generously; far below the error of the codes.
+_ROUNDING = 8e-6
+_UP = np.float32(1.0001)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Block:
+    """Coded rows of one segment."""
+
+    codes: Codes
+    scales: Vector
+    errors: Vector  # e
+    lengths: Vector  # ‖y‖ + e
+    mean: Vector
+
+    def __len__(self) -> int:
+        return len(self.scales)
+
+    def bounds(self, query: "CodedQuery", rows: NDArray[np.intp] | None = None) -> tuple[Vector, Vector]:
+        """The cosine of every row, or of the rows named, with the query: an estimate, and how far off it may be."""
+        codes, scales, errors, lengths = self.codes, self.scales, self.errors, self.lengths
+        if rows is not None:
+            codes, scales, errors, lengths = codes[rows], scales[rows], errors[rows], lengths[rows]
+        estimate = _products(codes, query.codes)
+        estimate *= scales
+        estimate *= np.float32(query.scale)
+        estimate += np.float32(np.dot(query.exact.astype(np.float64), self.mean.astype(np.float64)))
+        slack = lengths * np.float32(query.error)
+        slack += errors
+        slack += np.float32(_ROUNDING)
+        return estimate, slack
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CodedQuery:
+    """A unit query and its codes."""
+
+    exact: Vector
+    codes: Codes
+    scale: float
+    error: float
+
+    @classmethod
+    def of(cls, query: Vector) -> "CodedQuery":
+        codes, scales, errors = _coded(query[None, :])
+        return cls(query, codes[0], float(scales[0]), float(errors[0]))
+
+
+def encode(rows: Vector) -> dict[str, NDArray[Any]]:
+    """The arrays of a block for unit rows."""
+    mean = rows.mean(axis=0, dtype=np.float64).astype(np.float32) if len(rows) else np.zeros(rows.shape[1], np.float32)
+    centred = rows.astype(np.float32) - mean
+    codes, scales, errors = _coded(centred)
+    # The difference x − μ is itself rounded to float32: relative error 2⁻²⁴ of each number.
+    errors = errors + np.float32(2.0**-23)
+    lengths = np.sqrt(np.einsum("ij,ij->i", centred, centred, dtype=np.float64)).astype(np.float32) * _UP + errors
+    return {"codes": codes, "scales": scales, "errors": errors, "norms": lengths, "mean": mean}
+
+
+def _coded(rows: Vector) -> tuple[Codes, Vector, Vector]:
+    largest = np.abs(rows).max(axis=1) if len(rows) else np.zeros(0, np.float32)
+    scales = np.where(largest > 0, largest / _STEPS, 1.0).astype(np.float32)
+    codes = np.rint(rows / scales[:, None]).clip(-_STEPS, _STEPS).astype(np.int8)
+    left = rows.astype(np.float64) - codes.astype(np.float64) * scales[:, None]
+    errors = np.sqrt(np.square(left).sum(axis=1)).astype(np.float32) * _UP
+    return codes, scales, errors
+
+
+class _Kernel(Protocol):
+    def __call__(self, codes: Codes, query: Codes) -> Vector: ...
+
+
+def _products(codes: Codes, query: Codes) -> Vector:
+    return _kernel()(codes, query)
+
+
+@cache
+def _kernel() -> _Kernel:
+    """numkong's if it is installed (it comes with usearch), else NumPy's; both give the same whole numbers."""
+    try:
+        import numkong
+    except ImportError:
+        return numpy_products
+    else:
+
+        def products(codes: Codes, query: Codes) -> Vector:
+            if not len(codes):
+                return np.zeros(0, dtype=np.float32)
+            found: Vector = np.asarray(numkong.cdist(query[None, :], codes, metric="dot", out_dtype="float32"))[0]
+            return found
+
+        return products
+
+
+def numpy_products(codes: Codes, query: Codes) -> Vector:
+    """Exact sums: up to 1,040 products of two codes stay below 2²⁴; longer vectors are summed in float64."""
+    kind: Any = np.float32 if codes.shape[1] * _STEPS * _STEPS < 1 << 24 else np.float64
+    target, found = query.astype(kind), np.empty(len(codes), dtype=np.float32)
+    for at in range(0, len(codes), _BLOCK):
+        found[at : at + _BLOCK] = codes[at : at + _BLOCK].astype(kind) @ target
+    return found

@@ -1,0 +1,112 @@
+"""Postings of one segment: for every term the rows that hold it, and how often.
+
+Terms stand in the order of their hash, so that one search finds several; their bytes are compared, so equal hashes do no harm.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+from zlib import crc32
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thinkback.model import Floats
+
+Rows = NDArray[np.intp]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Triples:
+    """Single postings: the number of a term in `terms`, a row, and the term's weighted occurrences there."""
+
+    terms: Sequence[bytes]
+    owners: NDArray[np.int64]
+    rows: NDArray[np.int64]
+    frequencies: Floats
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class MappedPostings:
+    """The postings of a segment whose first row is `first` in the catalogue."""
+
+    first: int
+    documents: int
+    hashes: NDArray[np.uint32]
+    spelled: NDArray[np.uint8]
+    spelled_ends: NDArray[np.uint32]
+    ends: NDArray[np.uint32]
+    rows: NDArray[np.uint16]
+    frequencies: NDArray[Any]
+
+    def find(self, term: bytes) -> tuple[Rows, Floats] | None:
+        """The catalogue's rows that hold a term, and its occurrences."""
+        hashed = crc32(term)
+        for place in range(int(self.hashes.searchsorted(hashed)), len(self.hashes)):
+            if self.hashes[place] != hashed:
+                return None
+            if self._term(place) == term:
+                start, end = int(self.ends[place - 1]) if place else 0, int(self.ends[place])
+                return self.rows[start:end].astype(np.intp) + self.first, self.frequencies[start:end].astype(np.float64)
+        return None
+
+    def triples(self) -> Triples:
+        """Everything, to write a segment anew."""
+        counts = np.diff(self.ends, prepend=np.uint32(0)).astype(np.int64)
+        owners = np.repeat(np.arange(len(counts)), counts)
+        terms = [self._term(place) for place in range(len(self.hashes))]
+        return Triples(terms, owners, self.rows.astype(np.int64) + self.first, self.frequencies.astype(np.float64))
+
+    def _term(self, place: int) -> bytes:
+        start = int(self.spelled_ends[place - 1]) if place else 0
+        return self.spelled[start : int(self.spelled_ends[place])].tobytes()
+
+
+def pack(parts: Sequence[Triples], places: NDArray[np.int64]) -> dict[str, NDArray[Any]]:
+    """The arrays of the postings of those rows whose place in the segment is not negative; `places` maps every row."""
+    numbers: dict[bytes, int] = {}
+    owners, rows, frequencies = [], [], []
+    for part in parts:
+        local = places[part.rows]
+        here = np.flatnonzero(local >= 0)
+        used, compact = np.unique(part.owners[here], return_inverse=True)
+        known = np.array([numbers.setdefault(part.terms[n], len(numbers)) for n in used.tolist()], dtype=np.int64)
+        owners.append(known[compact])
+        rows.append(local[here])
+        frequencies.append(part.frequencies[here])
+    none = np.zeros(0, dtype=np.int64)
+    return _sorted(
+        list(numbers),
+        np.concatenate([none, *owners]),
+        np.concatenate([none, *rows]),
+        np.concatenate([np.zeros(0), *frequencies]),
+    )
+
+
+def _sorted(
+    terms: list[bytes], owners: NDArray[np.int64], rows: NDArray[np.int64], frequencies: Floats
+) -> dict[str, NDArray[Any]]:
+    hashes = np.array([crc32(term) for term in terms], dtype=np.uint32)
+    order = np.argsort(hashes, kind="stable")
+    rank = np.empty(len(order), dtype=np.int64)
+    rank[order] = np.arange(len(order))
+    owners = rank[owners]
+    by_term = np.lexsort((rows, owners))
+    spelled = [terms[n] for n in order.tolist()]
+    whole = bool(len(frequencies) == 0 or (frequencies.max() < 256 and (frequencies == np.floor(frequencies)).all()))
+    return {
+        "hashes": hashes[order],
+        "spelled": np.frombuffer(b"".join(spelled), dtype=np.uint8),
+        "spelled_ends": np.cumsum([len(term) for term in spelled], dtype=np.uint32),
+        "ends": np.cumsum(np.bincount(owners, minlength=len(terms)), dtype=np.uint32),
+        "rows": rows[by_term].astype(np.uint16),
+        "frequencies": frequencies[by_term].astype(np.uint8 if whole else np.float64),
+    }
+
+
+def texts(spelled: NDArray[np.uint8], ends: NDArray[np.uint32]) -> Iterator[bytes]:
+    """Texts that were stored one behind the other."""
+    start = 0
+    for end in ends.tolist():
+        yield spelled[start:end].tobytes()
+        start = end

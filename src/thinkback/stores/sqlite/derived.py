@@ -1,0 +1,268 @@
+"""The derived index of a store file, in a folder beside it: read at the first search of a process, written in the background.
+
+It holds what `index_cache` keeps in memory, in immutable segments of rows that are mapped: columns, ids, vector codes and postings.
+The file is the truth: a segment is used only if it belongs to this store and to a state that the file has gone through, and
+whatever changed since is read from the file. A segment with rows that changed or died is dirty, and the next writing replaces it.
+"""
+
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import apsw
+import numpy as np
+from numpy.typing import NDArray
+
+from thinkback.errors import ThinkbackError
+from thinkback.model import Vector
+from thinkback.stores.index import codes, postings
+from thinkback.stores.index.codes import Block
+from thinkback.stores.index.folder import Arrays, Entry, Folder, Manifest, Unusable
+from thinkback.stores.index.postings import MappedPostings, Triples
+from thinkback.stores.sqlite import counters, generations
+from thinkback.stores.sqlite import impact as impacts
+from thinkback.stores.sqlite.catalogue import COLUMNS, Catalogue, Ids, integers
+from thinkback.stores.sqlite.generations import STORED
+from thinkback.stores.sqlite.index_cache import Mapped, View
+from thinkback.stores.sqlite.vector_search import Matrix
+
+SEGMENT_ROWS = 16_384  # small enough to be written anew when one of them is forgotten
+Exact = Callable[[Sequence[int], generations.Generation], tuple[NDArray[np.int64], Vector]]  # vectors in the file
+PAYS_FROM = 4096  # rows in memory only; fewer are read from the file in a moment
+
+
+class DerivedIndex:
+    """Loads, writes and purges the index of one store; everything that fails leaves the store working without it."""
+
+    def __init__(self, path: Path, read_only: bool) -> None:
+        self.folder = Folder(path)
+        self._read_only = read_only
+        self._lock = threading.Lock()
+        self._writing: threading.Thread | None = None
+        self._failed = False
+
+    def load(self, connection: apsw.Connection) -> View | None:
+        """The view of the state the index was written at; None if there is no index that can be used."""
+        try:
+            manifest = self._usable(connection)
+            found = [self.folder.open(entry) for entry in manifest.segments]
+            return _view(manifest, found, generations.generation(connection))
+        except (Unusable, KeyError):
+            return None
+
+    def _usable(self, connection: apsw.Connection) -> Manifest:
+        manifest, state = self.folder.manifest(), counters.state(connection)
+        (removed_before,) = next(connection.execute("SELECT removed_before FROM counters"))
+        if manifest.store_id != state.store_id or not removed_before <= manifest.changes <= state.changes:
+            raise Unusable("the index belongs to another store, or to a state that cannot be followed from")
+        return manifest
+
+    def write_soon(self, view: View, store_id: str, exact: Exact, done: Callable[[View, View], None]) -> None:
+        """Write a view in the background if that pays; `done` gets it, and the same view read from the files."""
+        if self._read_only or self._failed or view.impact is None or view.unsaved < PAYS_FROM:
+            return
+        with self._lock:
+            if self._writing is None or not self._writing.is_alive():
+                task = partial(self._write, view, store_id, exact, done)
+                self._writing = threading.Thread(target=task, name="thinkback-index", daemon=True)
+                self._writing.start()
+
+    def wait(self) -> None:
+        """Wait until a writing in progress is done."""
+        if self._writing is not None and self._writing is not threading.current_thread():
+            self._writing.join()
+
+    def _write(self, view: View, store_id: str, exact: Exact, done: Callable[[View, View], None]) -> None:
+        try:
+            with self.folder.locked(wait=False) as mine:
+                if not mine:
+                    return
+                entries = _write_segments(self.folder, view, exact)
+                live, changes = None if view.matrix is None else view.matrix.generation, view.catalogue.changes
+                manifest = Manifest(store_id, changes, changes, None if live is None else live.number, entries)
+                self.folder.publish(manifest)
+                found = [self.folder.open(entry) for entry in entries]
+            done(view, _view(manifest, found, live))
+        except (OSError, Unusable, MemoryError, ImportError, ThinkbackError):  # a full disk, a closed store
+            self._failed = True
+
+    def purge(self, connection: apsw.Connection) -> bool:
+        """Write those segments anew that hold a removed memory; False if that is not possible now."""
+        if not self.folder.path.is_dir():
+            return True
+        try:
+            with self.folder.locked():
+                self._purge(connection)
+        except (OSError, ImportError):
+            return False
+        return True
+
+    def _purge(self, connection: apsw.Connection) -> None:
+        try:
+            manifest = self._usable(connection)
+            gone = integers(connection, "SELECT seq FROM removed WHERE changed > ? ORDER BY seq", (manifest.purged,))
+            segments = tuple(self._without(entry, gone) for entry in manifest.segments)
+        except (Unusable, KeyError):
+            self.folder.remove()
+            return
+        purged = counters.state(connection).changes
+        self.folder.publish(replace(manifest, purged=purged, segments=tuple(one for one in segments if one.rows)))
+
+    def _without(self, entry: Entry, gone: NDArray[np.int64]) -> Entry:
+        if gone.searchsorted(entry.first) == gone.searchsorted(entry.last, side="right"):
+            return entry
+        arrays = self.folder.open(entry)
+        keep = ~np.isin(arrays["seqs"], gone)
+        return entry if keep.all() else self.folder.write(_only(arrays, keep))
+
+
+def folder_of(path: str) -> Path:
+    """Where the index of a store lies."""
+    return Path(f"{path}-index")
+
+
+# -- from files to a view --------------------------------------------------------------------------------------------------------
+
+
+def _view(manifest: Manifest, found: Sequence[Arrays], live: generations.Generation | None) -> View:
+    catalogue = _catalogue(manifest.changes, found)
+    firsts = np.cumsum([0, *(len(arrays["seqs"]) for arrays in found)]).tolist()
+    parts = tuple(_postings(first, arrays) for first, arrays in zip(firsts, found, strict=False))
+    lengths = _joined([arrays["lengths"] for arrays in found], np.dtype(np.int64))
+    matrix = None
+    if live is not None and live.number == manifest.generation:
+        matrix = _matrix(live, firsts, found)
+    return View(catalogue, matrix, impacts.measured(parts, lengths, catalogue), Mapped(manifest.segments))
+
+
+def _catalogue(changes: int, found: Sequence[Arrays]) -> Catalogue:
+    columns = {name: _joined([arrays[name] for arrays in found], np.dtype(kind)) for name, kind in COLUMNS}
+    seqs = _joined([arrays["seqs"] for arrays in found], np.dtype(np.int64))
+    ids = Ids([(arrays["ids"], arrays["id_ends"]) for arrays in found])
+    return Catalogue(changes, len(seqs), ids, seqs, np.ones(len(seqs), dtype=np.bool_), 0, columns)
+
+
+def _joined(parts: Sequence[NDArray[Any]], kind: np.dtype[Any]) -> NDArray[Any]:
+    return np.concatenate([np.zeros(0, dtype=kind), *(part.astype(kind, copy=False) for part in parts)])
+
+
+def _postings(first: int, arrays: Arrays) -> MappedPostings:
+    names = ("hashes", "spelled", "spelled_ends", "ends", "rows", "frequencies")
+    return MappedPostings(first, len(arrays["seqs"]), *(arrays[name] for name in names))
+
+
+def _matrix(live: generations.Generation, firsts: Sequence[int], found: Sequence[Arrays]) -> Matrix:
+    coded = _joined([arrays["coded"] for arrays in found], np.dtype(np.bool_))
+    blocks = tuple((first, _block(arrays)) for first, arrays in zip(firsts, found, strict=False))
+    return Matrix(
+        live,
+        filled=coded,
+        own=np.zeros(0, dtype=np.intp),
+        vectors=np.zeros((0, live.space.dimensions), dtype=STORED),
+        held=0,
+        blocks=blocks,
+        coded=coded,
+    )
+
+
+def _block(arrays: Arrays) -> Block:
+    return Block(*(arrays[name] for name in ("codes", "scales", "errors", "norms", "mean")))
+
+
+# -- from a view to files --------------------------------------------------------------------------------------------------------
+
+
+def _write_segments(folder: Folder, view: View, exact: Exact) -> tuple[Entry, ...]:
+    """The segments that are still as they were, and new ones for all other rows, in the order of their rows."""
+    entries: list[Entry] = []
+    for entry, rows in _plan(view):
+        if entry is not None:
+            entries.append(entry)
+            continue
+        parts = [part.triples() for part in _overlapping(view, rows)]
+        for at in range(0, len(rows), SEGMENT_ROWS):
+            entries.append(folder.write(_arrays(view, rows[at : at + SEGMENT_ROWS], parts, exact)))
+    return tuple(entries)
+
+
+def _plan(view: View) -> Iterator[tuple[Entry | None, NDArray[np.intp]]]:
+    """Segments to keep, and rows to write: those of dirty segments, and of a small last one together with the new rows."""
+    alive, start = view.catalogue.alive, 0
+    for number, entry in enumerate(view.mapped.entries):
+        end = start + entry.rows
+        if number == len(view.mapped.entries) - 1 and entry.rows < SEGMENT_ROWS // 2:
+            break
+        clean = view.mapped.dirty.isdisjoint(range(start, end))
+        rows = start + np.flatnonzero(alive[start:end])
+        if len(rows):
+            yield entry if clean else None, rows
+        start = end
+    rows = start + np.flatnonzero(alive[start:])
+    if len(rows):
+        yield None, rows
+
+
+def _overlapping(view: View, rows: NDArray[np.intp]) -> list[impacts.Segment | MappedPostings]:
+    segments = () if view.impact is None else view.impact.segments
+    return [
+        part
+        for part in segments
+        if not isinstance(part, MappedPostings) or (part.first <= rows[-1] and rows[0] < part.first + part.documents)
+    ]
+
+
+def _arrays(view: View, rows: NDArray[np.intp], parts: Sequence[Triples], exact: Exact) -> dict[str, NDArray[Any]]:
+    catalogue = view.catalogue
+    found: dict[str, NDArray[Any]] = {name: catalogue.columns[name][rows] for name, _ in COLUMNS}
+    found["seqs"] = catalogue.seqs[rows]
+    found |= _spelled([catalogue.ids[row].encode("utf-8", "surrogatepass") for row in rows.tolist()])
+    if view.impact is not None:
+        found["lengths"] = view.impact.lengths[rows].astype(np.int32)
+    places = np.full(catalogue.size, -1, dtype=np.int64)
+    places[rows] = np.arange(len(rows))
+    found |= postings.pack(parts, places)
+    return found if view.matrix is None else found | _coded(view.matrix, catalogue, rows, exact)
+
+
+def _spelled(ids: Sequence[bytes]) -> dict[str, NDArray[Any]]:
+    ends = np.cumsum([len(id) for id in ids], dtype=np.uint32)
+    return {"ids": np.frombuffer(b"".join(ids), dtype=np.uint8), "id_ends": ends}
+
+
+def _coded(matrix: Matrix, catalogue: Catalogue, rows: NDArray[np.intp], exact: Exact) -> dict[str, NDArray[Any]]:
+    """Codes of rows, from the vectors in memory or, of rows that are coded already, in the file."""
+    place = np.full(len(matrix.filled), -1, dtype=np.int64)
+    place[matrix.own[: matrix.held]] = np.arange(matrix.held)
+    here = place[rows] >= 0
+    vectors = np.zeros((len(rows), matrix.vectors.shape[1]), dtype=STORED)
+    vectors[here] = matrix.vectors[place[rows[here]]]
+    rest = matrix.filled[rows] & ~here
+    if rest.any():
+        seqs, read = exact(catalogue.seqs[rows[rest]].tolist(), matrix.generation)
+        if len(seqs) < rest.sum():
+            raise Unusable("a vector was removed meanwhile")
+        vectors[rest] = read  # both in the order of the version numbers
+    return codes.encode(vectors) | {"coded": matrix.filled[rows]}
+
+
+def _only(arrays: Arrays, keep: NDArray[np.bool_]) -> dict[str, NDArray[Any]]:
+    """The arrays of a segment without the rows that are not kept."""
+    by_row = ("seqs", "lengths", "coded", "codes", "scales", "errors", "norms", *(name for name, _ in COLUMNS))
+    found: dict[str, NDArray[Any]] = {name: arrays[name][keep] for name in by_row if name in arrays}
+    if "mean" in arrays:
+        found["mean"] = arrays["mean"]
+    ids = [id for id, kept in zip(postings.texts(arrays["ids"], arrays["id_ends"]), keep, strict=True) if kept]
+    found |= _spelled(ids)
+    places = np.full(len(keep), -1, dtype=np.int64)
+    places[keep] = np.arange(keep.sum())
+    return found | postings.pack([_postings(0, arrays).triples()], places)
+
+
+def discard(path: str) -> None:
+    """Remove the index of a store that is gone."""
+    with suppress(OSError):
+        Folder(folder_of(path)).destroy()

@@ -1,0 +1,289 @@
+"""The derived index: equal to the last bit to a search without it, never trusted when it is wrong, and reached by forgetting."""
+
+import json
+import os
+import random
+import stat
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import thinkback
+from thinkback.model import Draft, Filter, KeywordQuery, Scored
+from thinkback.search.query.keywords import parse_keywords
+from thinkback.stores.base import EmbeddingSpace
+from thinkback.stores.index.folder import MANIFEST, Folder
+from thinkback.stores.sqlite import SqliteStore, derived, keywords
+from thinkback.stores.sqlite import store as stores
+from thinkback.stores.sqlite.derived import folder_of
+
+SPACE = EmbeddingSpace("toy", 24)
+WORDS = [f"{a}{b}" for a in ("ba", "ren", "mo", "ti", "ska", "lor") for b in ("vin", "de", "pu", "gra", "fel", "no")]
+NOW = 1_000_000_000
+
+
+@pytest.fixture(autouse=True)
+def _small(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(derived, "SEGMENT_ROWS", 64)
+    for module in (derived, stores):
+        monkeypatch.setattr(module, "PAYS_FROM", 40)
+    monkeypatch.setattr(keywords, "PAYS_FROM_ROWS", 0)
+    monkeypatch.setattr(keywords, "PAYS_FROM_SEARCH", 1)
+
+
+class Random:
+    """A store that is written at random."""
+
+    def __init__(self, path: Path, seed: int) -> None:
+        self.path = path
+        self.chance = random.Random(seed)
+        self.numbers = np.random.default_rng(seed)
+        self.store = SqliteStore(path)
+        self.ids: list[str] = []
+        self.now = NOW
+
+    def add(self, count: int, without_vector: float = 0.1) -> None:
+        drafts = [self._draft(without_vector) for _ in range(count)]
+        self.now += 1
+        self.ids += [record.id for record in self.store.add(drafts, self.now, SPACE)]
+
+    def _draft(self, without_vector: float) -> Draft:
+        none = self.chance.random() < without_vector
+        return Draft(
+            text=" ".join(self.chance.choices(WORDS, k=self.chance.randint(1, 12))),
+            tags=tuple(sorted(set(self.chance.choices(("red", "blue", "green"), k=2)))),
+            kind=self.chance.choice(("fact", "preference")),
+            thread=self.chance.choice((None, "a", "b")),
+            vector=None if none else self.numbers.standard_normal(SPACE.dimensions).astype(np.float32),
+        )
+
+    def change(self) -> None:
+        """One write of some kind."""
+        self.now += 1
+        id = self.chance.choice(self.ids)
+        kind = self.chance.randrange(5)
+        if kind == 0:
+            self.ids.remove(id)
+            self.store.forget([id])
+        elif kind == 1:
+            self.store.update(id, {"text": " ".join(self.chance.choices(WORDS, k=5))}, self.now)
+        elif kind == 2:
+            self.store.amend({id: {"importance": self.chance.random(), "tier": "semantic"}}, self.now)
+        elif kind == 3:
+            late = self.store.unembedded(3)
+            vectors = {seq: self.numbers.standard_normal(SPACE.dimensions).astype(np.float32) for seq in late}
+            self.store.put_vectors(vectors, SPACE)
+        else:
+            self.add(self.chance.randint(1, 8))
+
+    def reopen(self) -> None:
+        self.store.close()
+        self.store = SqliteStore(self.path)
+
+    def questions(self) -> list[tuple[KeywordQuery, np.ndarray, Filter]]:
+        filters = (
+            Filter(now=self.now),
+            Filter(now=self.now, tags=("red",)),
+            Filter(now=self.now, threads=("a",), kinds=("fact",)),
+            Filter(now=self.now, ids=frozenset(self.ids[::7])),
+        )
+        return [
+            (
+                parse_keywords(" ".join(self.chance.choices(WORDS, k=3)), drop_function_words=False),
+                self.numbers.standard_normal(SPACE.dimensions).astype(np.float32),
+                filter,
+            )
+            for filter in filters
+        ]
+
+
+Answers = list[tuple[list[Scored], list[Scored]]]
+
+
+def answers(store: SqliteStore, questions: list[tuple[KeywordQuery, np.ndarray, Filter]]) -> Answers:
+    found = [
+        (store.search_vectors(vector, filter, 9), store.search_keywords(words, filter, 9))
+        for words, vector, filter in questions
+    ]
+    if store._derived is not None:
+        store._derived.wait()
+    return found
+
+
+def without_index(path: Path, questions: list[tuple[KeywordQuery, np.ndarray, Filter]]) -> Answers:
+    with SqliteStore(path, read_only=True) as store:
+        store._derived = None
+        store._indexes = stores.IndexCache()
+        return answers(store, questions)
+
+
+@pytest.fixture
+def made(tmp_path: Path) -> Iterator[Random]:
+    made = Random(tmp_path / "memory.db", 5)
+    made.add(300)
+    answers(made.store, made.questions())
+    yield made
+    made.store.close()
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_rankings_are_equal_with_and_without_the_index(tmp_path: Path, seed: int) -> None:
+    made = Random(tmp_path / "memory.db", seed)
+    for turn in range(6):
+        made.add(60)
+        questions = made.questions()
+        assert answers(made.store, questions) == without_index(made.path, questions)
+        for _ in range(10):
+            made.change()
+        if turn % 2:
+            made.reopen()
+        questions = made.questions()
+        assert answers(made.store, questions) == without_index(made.path, questions)
+        assert Folder(folder_of(str(made.path))).manifest().segments
+    made.store.close()
+
+
+def test_a_new_process_answers_from_the_files(made: Random) -> None:
+    questions = made.questions()
+    expected = answers(made.store, questions)
+    made.reopen()
+    assert answers(made.store, questions) == expected
+    view = made.store._indexes.latest
+    assert view.mapped.rows == 300
+    assert view.matrix is not None
+    assert view.matrix.held == 0, "no vector was read into memory"
+
+
+def test_the_writing_process_lets_go_of_its_own_copy(made: Random) -> None:
+    assert made.store._indexes.latest.mapped.rows == 300
+
+
+def test_only_changed_segments_are_written_again(made: Random) -> None:
+    folder = Folder(folder_of(str(made.path)))
+    before = folder.manifest().segments
+    made.add(50)
+    answers(made.store, made.questions())
+    after = folder.manifest().segments
+    assert after[:4] == before[:4]
+    assert sum(entry.rows for entry in after) == 350
+
+
+def _cut(folder: Path) -> None:
+    file = next(folder.glob("*.segment"))
+    file.write_bytes(file.read_bytes()[:-64])
+
+
+def _flip(folder: Path) -> None:
+    file = next(folder.glob("*.segment"))
+    content = bytearray(file.read_bytes())
+    content[len(content) // 2] ^= 4
+    file.write_bytes(content)
+
+
+def _rewrite(**fields: object) -> Callable[[Path], None]:
+    def rewrite(folder: Path) -> None:
+        held = Folder(folder).manifest()
+        changed = {name: getattr(held, name) for name in ("store_id", "changes", "purged", "generation", "segments")}
+        Folder(folder).publish(type(held)(**(changed | fields)))  # type: ignore[arg-type]
+
+    return rewrite
+
+
+FAULTS: dict[str, Callable[[Path], None]] = {
+    "no manifest": lambda folder: (folder / MANIFEST).unlink(),
+    "empty manifest": lambda folder: (folder / MANIFEST).write_bytes(b""),
+    "a manifest without a seal": lambda folder: (folder / MANIFEST).write_text(json.dumps({"format": 1})),
+    "no segment": lambda folder: next(folder.glob("*.segment")).unlink(),
+    "a cut segment": _cut,
+    "a flipped bit": _flip,
+    "another store": _rewrite(store_id="another"),
+    "a later state": _rewrite(changes=1 << 40),
+    "other vectors": _rewrite(generation=17),
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_wrong_index_is_not_used(made: Random, fault: str) -> None:
+    made.store.close()
+    FAULTS[fault](folder_of(str(made.path)))
+    made.store = SqliteStore(made.path)
+    questions = made.questions()
+    assert answers(made.store, questions) == without_index(made.path, questions)
+    if fault != "other vectors":
+        assert Folder(folder_of(str(made.path))).manifest().segments, "it was written anew"
+
+
+def test_files_are_private(made: Random) -> None:
+    folder = folder_of(str(made.path))
+    assert stat.S_IMODE(os.stat(folder).st_mode) == 0o700
+    assert {stat.S_IMODE(os.stat(file).st_mode) for file in folder.iterdir()} == {0o600}
+
+
+def test_a_read_only_store_reads_the_index_and_writes_none(made: Random) -> None:
+    questions = made.questions()
+    expected = answers(made.store, questions)
+    made.store.close()
+    before = {file.name for file in folder_of(str(made.path)).iterdir()}
+    with SqliteStore(made.path, read_only=True) as store:
+        assert answers(store, questions) == expected
+        assert store._indexes.latest.mapped.rows == 300
+    assert {file.name for file in folder_of(str(made.path)).iterdir()} == before
+
+
+def test_a_folder_that_cannot_be_made_costs_only_time(tmp_path: Path) -> None:
+    (tmp_path / "memory.db-index").write_text("in the way")
+    made = Random(tmp_path / "memory.db", 1)
+    made.add(200)
+    questions = made.questions()
+    assert answers(made.store, questions) == without_index(made.path, questions)
+    assert made.store._indexes.latest.mapped.rows == 0
+    made.store.forget(made.ids[:1])
+    made.store.close()
+
+
+def test_forgetting_takes_a_memory_out_of_the_segments(made: Random) -> None:
+    made.add(60)
+    (secret,) = made.store.add([Draft(text="zanzibarquartz in the vault", id="the-secret-id")], made.now, None)
+    answers(made.store, made.questions())
+    made.add(60)
+    answers(made.store, made.questions())
+    folder = folder_of(str(made.path))
+
+    def held() -> bytes:
+        return b"".join(file.read_bytes() for file in folder.iterdir())
+
+    assert b"zanzibarquartz" in held()
+    assert b"the-secret-id" in held()
+    made.store.forget([secret.id])
+    assert b"zanzibarquartz" not in held()
+    assert b"the-secret-id" not in held()
+    made.reopen()
+    questions = made.questions()
+    assert answers(made.store, questions) == without_index(made.path, questions)
+
+
+def test_a_receipt_reads_the_index(tmp_path: Path) -> None:
+    with thinkback.open(tmp_path / "memory.db", embedder=None, reranker=None) as memory:
+        memory.remember_many(f"number {n} of the words {WORDS[n % 30]}" for n in range(80))
+        victim = memory.remember("the zanzibarquartz is in the vault")
+        memory.recall("zanzibarquartz vault")
+        store = memory.store
+        assert isinstance(store, SqliteStore)
+        assert store._derived is not None
+        store._derived.wait()
+        receipt = memory.forget_verified(victim.id)
+    assert receipt.verified
+    assert MANIFEST in {scan.file for scan in receipt.files}
+
+
+def test_the_index_goes_with_its_space(tmp_path: Path) -> None:
+    spaces = stores.SqliteSpaces(tmp_path)
+    made = Random(tmp_path / "alice.db", 3)
+    made.add(100)
+    answers(made.store, made.questions())
+    made.store.close()
+    assert folder_of(str(made.path)).is_dir()
+    spaces.drop("alice")
+    assert not list(tmp_path.iterdir())
