@@ -16,7 +16,7 @@ help:
 	@echo "make lint, make types, make format, make heavy, make setup, make clean"
 
 demo: $(VENV)/.installed
-	@$(BIN)/python -m thinkback.apps.demo
+	@$(BIN)/thinkback demo
 
 test: lint types
 	$(BIN)/python -m pytest -n auto -m "not ($(HEAVY))"

@@ -511,6 +511,8 @@ class Hit:
 
     def why(self) -> str:
         """The contribution of each leg and signal, one per line, and their sum."""
+        if not self.contributions:
+            return "one of the newest memories; nothing was searched by, so it has no score"
         rows = [
             f"{c.delta:+.6f}  {c.step}:{c.name}{f'  ({c.formula})' if c.formula else ''}" for c in self.contributions
         ]

@@ -1,4 +1,4 @@
-"""`make demo` tells its story on any memory, with a model or without one."""
+"""`thinkback demo` tells its story on any memory, with a model or without one, and with the default model every answer is right."""
 
 import io
 
@@ -6,7 +6,8 @@ import pytest
 from rich.console import Console
 
 import thinkback
-from thinkback.apps.demo import tell
+from thinkback.apps import demo
+from thinkback.apps.tour import Tour
 from thinkback.testing import FixedClock, ToyEmbedder
 
 
@@ -15,14 +16,66 @@ def test_the_story_is_told(embedder):
     printed = io.StringIO()
     clock = FixedClock("2026-05-29T09:00:00Z")
     with thinkback.open(":memory:", embedder=embedder, reranker=None, clock=clock) as memory:
-        tell(memory, Console(file=printed, width=200))
+        demo.tell(memory, Console(file=printed, width=200))
         assert memory.count() == 35  # 36 memories, one more that replaces one that is closed, and one forgotten
         assert len(memory.search_keywords("4417")) == 0
     story = printed.getvalue()
-    assert "who must not eat nuts?" in story
-    assert "rye sourdough likes 78 percent" in story
+    for question in demo.QUESTIONS:
+        assert question.text in story
     assert "why not" in story
     today, _, then = story.partition("as of the tenth of May")
-    assert "thirteenth of June" in today.rpartition("(today)")[2]
-    assert "sixth of June" in then
-    assert "nothing found" in story.rpartition("after")[2]
+    assert demo.AFTER in today.rpartition("(today)")[2]
+    assert demo.BEFORE in then
+    assert "nothing is left" in story
+
+
+@pytest.mark.models
+def test_every_answer_of_the_demo_is_right_under_the_default():
+    with thinkback.open(":memory:") as memory:
+        demo.remember(memory)
+        for question, found in demo.answers(memory):
+            assert question.answer in found[0].text, question.text
+            # The words that make the answer are its own: no other memory of the story has them.
+            assert sum(question.answer in record.text for record in memory.list(limit=100)) == 1
+
+
+@pytest.mark.models
+def test_the_demo_with_a_model_shows_both_facts_that_changed(tmp_path):
+    printed = io.StringIO()
+    with thinkback.open(tmp_path / "story.db") as memory:
+        demo.tell(memory, Console(file=printed, width=200))
+    today, _, then = printed.getvalue().partition("as of the tenth of May")
+    assert demo.AFTER in today.rpartition("(today)")[2]
+    assert demo.BEFORE in then
+
+
+def test_the_tour_takes_what_the_user_types():
+    typed = iter(["Ada built a kite", "what did Ada build?", "", "", "Ada's kite broke", ""])
+    printed = io.StringIO()
+    with thinkback.open(":memory:", embedder=None) as memory:
+        tour = Tour(memory, Console(file=printed, width=120), interactive=False, ask=lambda prompt: next(typed))
+        tour.take()
+    told = {one["step"]: one for one in tour.told}
+    assert told["recall"]["ids"][0] == told["remember"]["id"]
+    assert told["update"]["versions"] == ["Ada built a kite", "Ada's kite broke"]
+    assert told["forget"]["verified"]
+    assert "Ada built a kite" in printed.getvalue()
+    assert "thinkback mcp install" in printed.getvalue()
+
+
+def test_the_tour_ends_by_itself_where_nobody_types():
+    with thinkback.open(":memory:", embedder=None) as memory:
+        tour = Tour(memory, Console(quiet=True), interactive=False)
+        tour.take()
+        assert [one["step"] for one in tour.told] == ["remember", "recall", "explain", "why_not", "update", "forget"]
+        assert memory.count() == 3
+
+
+def test_the_tour_takes_the_end_of_input_for_enter():
+    def ended(prompt):
+        raise EOFError
+
+    with thinkback.open(":memory:", embedder=None) as memory:
+        tour = Tour(memory, Console(quiet=True), interactive=False, ask=ended)
+        tour.take()
+        assert len(tour.told) == 6

@@ -126,6 +126,7 @@ class Embedding:
         embedder = self.embedder()
         self._same_space(embedder)
         done = 0
+        total = int(self._store.stats()["unembedded"]) if progress else 0
         last: Mapping[int, StoredRecord] = {}
         while waiting := self._store.unembedded(batch):
             self._store.put_vectors(self._embed(embedder, waiting), self.space())
@@ -133,7 +134,7 @@ class Embedding:
             last = waiting
             done += len(waiting)
             if progress:
-                progress(done, 0)
+                progress(done, max(done, total))
         return done
 
     def reembed(self, progress: Progress | None = None, batch: int = 64) -> int:

@@ -13,7 +13,7 @@ from typing import Annotated, NamedTuple, TextIO
 
 import typer
 
-from thinkback.apps.cli.command import epilog
+from thinkback.apps.cli.command import Command, Group, epilog
 from thinkback.errors import InvalidFile, InvalidInput, RecipeError, ThinkbackError
 
 FAILURE, WRONG_USAGE = 1, 2
@@ -31,6 +31,7 @@ class Row(NamedTuple):
 # To add commands, add a row; the commands of an app without a name stand at the top level. These modules are loaded for every
 # `--help`, so they import heavy modules inside their functions.
 COMMANDS = (
+    Row("thinkback.apps.cli.start:app"),
     Row("thinkback.apps.cli.write:app"),
     Row("thinkback.apps.cli.search:app"),
     Row("thinkback.apps.cli.lookup:app"),
@@ -45,6 +46,7 @@ COMMANDS = (
 )
 # The same for apps that an installation may lack.
 OPTIONAL_COMMANDS = (
+    Row("thinkback.apps.cli.start:app"),
     Row("thinkback.apps.mcp.cli:app", "mcp", "Serve"),
     Row("thinkback.apps.http.cli:serve", "serve", "Serve"),
     Row("thinkback.apps.http.cli:token_app", "token", "Serve"),
@@ -55,6 +57,7 @@ def build() -> typer.Typer:
     """The whole command line as one Typer app."""
     app = typer.Typer(
         name="thinkback",
+        cls=Group,
         help="A searchable memory: text goes in, and the right memories come back, each with the reason for its rank.",
         epilog=epilog(
             'thinkback remember "Caroline adopted a grey cat, Oscar"\nthinkback recall "what is Caroline\'s pet called?"'
@@ -69,10 +72,10 @@ def build() -> typer.Typer:
         module, _, attribute = row.place.partition(":")
         part = getattr(import_module(module), attribute)
         if isinstance(part, typer.Typer):
-            app.add_typer(part, name=row.name or None, rich_help_panel=row.panel)
+            app.add_typer(part, name=row.name or None, cls=Group, rich_help_panel=row.panel)
         else:  # in its own app, so that help keeps the order of the rows
             alone = typer.Typer()
-            alone.command(row.name, rich_help_panel=row.panel)(part)
+            alone.command(row.name, cls=Command, rich_help_panel=row.panel)(part)
             app.add_typer(alone)
     return app
 

@@ -10,11 +10,63 @@ import inspect
 from collections.abc import Callable
 from dataclasses import MISSING, Field, fields, is_dataclass
 from functools import wraps
+from pathlib import Path
 from typing import Any, get_type_hints
 
 import typer
+from typer.core import TyperCommand, TyperGroup
 
 Function = Callable[..., None]
+# How help writes the value of an option that names none; a flag takes no value.
+_VALUES: dict[Any, str] = {int: "N", float: "NUMBER", str: "TEXT", list[str]: "TEXT", Path: "FILE"}
+
+
+class Command(TyperCommand):
+    """A command whose help is free of type names, and which says how to quote words that it was given one by one."""
+
+    def get_params(self, ctx: Any) -> Any:
+        """The parameters, with the words that help shows for their values."""
+        return _with_words(super().get_params(ctx))
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Read the arguments; too many are an error, with the quotes that were probably meant."""
+        typed = list(args)
+        ctx.allow_extra_args = True
+        rest = super().parse_args(ctx, args)
+        if rest and not ctx.resilient_parsing:
+            ctx.fail(f"Got unexpected extra argument(s) ({' '.join(rest)}){self._hint(ctx, typed, rest)}")
+        return rest
+
+    def _hint(self, ctx: Any, typed: list[str], rest: list[str]) -> str:
+        own = [one for one in self.params if one.param_type_name == "argument"]
+        starts = (at for at in range(len(typed)) if typed[at + 1 : at + 1 + len(rest)] == rest)
+        first = next(starts, None)
+        if len(own) != 1 or first is None:
+            return ""
+        end = first + 1 + len(rest)
+        quoted = " ".join([*typed[:first], f'"{" ".join(typed[first:end])}"', *typed[end:]])
+        return f". Put the words in quotes: {ctx.command_path} {quoted}"
+
+
+class Group(TyperGroup):
+    """A group whose help is free of type names."""
+
+    def get_params(self, ctx: Any) -> Any:
+        """The parameters, with the words that help shows for their values."""
+        return _with_words(super().get_params(ctx))
+
+
+def _with_words(parameters: Any) -> Any:
+    for one in parameters:
+        if one.param_type_name == "option" and one.metavar is None:
+            one.metavar = "" if getattr(one, "is_flag", False) else _VALUES.get(_value_type(one))
+    return parameters
+
+
+def _value_type(option: Any) -> Any:
+    """The Python type of an option's value, wherever this version of Typer keeps it."""
+    described = getattr(option, "type_descriptor", None)
+    return getattr(described, "annotation", None)
 
 
 def command(
@@ -23,7 +75,7 @@ def command(
     """Register a command; its example is shown at the end of its `--help`."""
 
     def register(function: Function) -> Function:
-        app.command(name, epilog=epilog(example), rich_help_panel=panel)(with_options(function))
+        app.command(name, cls=Command, epilog=epilog(example), rich_help_panel=panel)(with_options(function))
         return function
 
     return register

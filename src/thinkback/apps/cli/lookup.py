@@ -7,8 +7,9 @@ from typer import Argument, Option, Typer
 
 from thinkback.apps.cli.command import command
 from thinkback.apps.cli.options import Common, Filters
-from thinkback.apps.cli.output import facts, moment, note, show_list, show_result, size, table
+from thinkback.apps.cli.output import facts, moment, note, show_list, show_result, size, styled, table
 from thinkback.apps.cli.session import existing_memory
+from thinkback.apps.cli.times import read_time
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -34,7 +35,7 @@ def get(
     from thinkback.apps import wire
 
     with existing_memory(common) as memory:
-        records = [memory.get(id, known_at) for id in ids]
+        records = [memory.get(id, read_time(known_at) if known_at else None) for id in ids]
     show_list(
         common,
         records,
@@ -63,11 +64,21 @@ def list_(
 
 
 def _table(records: "Sequence[Record]") -> "RenderableType":
+    """Each memory with its date, and below it what one filters by; readable on a terminal of 80 columns."""
+    from rich.table import Table
+
+    from thinkback.apps.cli.render_search import details
     from thinkback.apps.words import in_words
 
-    columns = {"date": "blue", "text": "", "tags": "magenta", "thread": "cyan", "id": "dim"}
-    rows = ((moment(one.date), in_words(one), ", ".join(one.tags), one.thread or "", one.id) for one in records)
-    return table(columns, rows)
+    if not records:
+        return styled("nothing found", "yellow")
+    grid = Table.grid(padding=(0, 2))
+    grid.add_column(style="blue", no_wrap=True)
+    grid.add_column(overflow="fold")
+    for one in records:
+        grid.add_row(one.date.date().isoformat(), styled(in_words(one).strip()))
+        grid.add_row("", details(one))
+    return grid
 
 
 @command(app, panel=PANEL, example="thinkback history 01K0W3V8E5D1Q2R3S4T5V6W7X8")

@@ -4,15 +4,17 @@ import json
 from collections.abc import Iterable
 from dataclasses import dataclass, make_dataclass
 from dataclasses import field as dataclass_field
+from datetime import datetime
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+from thinkback.apps.cli.times import read_time
 from thinkback.errors import InvalidInput
 from thinkback.fields import CHANGEABLE, FILTERS, REMEMBERED, Field, FilterField
 
-_TIME = "a TIME is 2026-05-08 or 2026-05-08T13:56Z"
+_TIME = "a TIME is 2026-05-08, 2026-05-08T13:56Z or yesterday"
 
 Words = list[str] | None
 
@@ -29,8 +31,8 @@ _METAVARS = {
     "object": "KEY=VALUE",
     "priorities": "P",
     "priority": "P",
-    "fraction": None,
-    "integer": None,
+    "fraction": "NUMBER",
+    "integer": "N",
 }
 _MORE_HELP = {
     **dict.fromkeys(_SEVERAL, "Written a,b; may be repeated."),
@@ -51,11 +53,11 @@ _FLAGS = {
 
 
 def options_of(rows: Iterable[Field | FilterField], panel: str) -> Any:
-    """A dataclass with one option for each of these fields or filters; `given()` has those that were given."""
+    """A dataclass with one option for each of these fields or filters; `given(now)` has those that were given."""
     rows = tuple(rows)
 
-    def given(self: Any) -> dict[str, Any]:
-        values = {row.name: _read(row, getattr(self, row.name)) for row in rows}
+    def given(self: Any, now: datetime | None = None) -> dict[str, Any]:
+        values = {row.name: _read(row, getattr(self, row.name), now) for row in rows}
         return {name: value for name, value in values.items() if value is not None}
 
     made = [
@@ -80,12 +82,14 @@ def _option(row: Field | FilterField, panel: str) -> Any:
     return typer.Option(*flags, help=help, metavar=metavar, rich_help_panel=f"{panel}; {_TIME}")
 
 
-def _read(row: Field | FilterField, value: Any) -> Any:
+def _read(row: Field | FilterField, value: Any, now: datetime | None) -> Any:
     """The value of an option as the engine takes it; None if it was not given."""
     if row.type == "flag":
         return (not row.default) if value else None
     if row.type in _SEVERAL:
         return listed(value)
+    if row.type == "time" and value is not None:
+        return read_time(value, now)
     return pairs(value) if row.type == "object" else value
 
 

@@ -42,8 +42,10 @@ def _hit(hit: Hit, named: Mapping[str, Record], explained: bool) -> RenderableTy
     grid.add_column(justify="right", style="bold cyan", width=3)
     grid.add_column(style="green", min_width=7, no_wrap=True)
     grid.add_column(overflow="fold")
-    grid.add_row(str(hit.rank), f"{hit.score:.4f}", _content(hit, named))
-    grid.add_row("", "", _details(hit))
+    record = hit.record
+    # The newest memories, which answer an empty question, have no score.
+    grid.add_row(str(hit.rank), f"{hit.score:.4f}" if hit.contributions else "", _content(hit, named))
+    grid.add_row("", "", styled(moment(record.date), "blue") + styled("  ") + details(record))
     return Group(grid, Padding(explanation(hit), (0, 0, 1, 5))) if explained else grid
 
 
@@ -60,16 +62,14 @@ def members_shown(ids: Sequence[str], named: Mapping[str, Record]) -> Text:
     return lines + styled(f"\n  and {more} more", "dim") if more > 0 else lines
 
 
-def _details(hit: Hit) -> Text:
-    record = hit.record
-    line = styled(moment(record.date), "blue")
-    for tag in record.tags:
-        line += styled(f"  #{tag}", "magenta")
+def details(record: Record) -> Text:
+    """Tags, thread, kind and id of a memory, on one line."""
+    words = [styled(f"#{tag}", "magenta") for tag in record.tags]
     if record.thread is not None:
-        line += styled(f"  {record.thread}", "cyan")
+        words.append(styled(record.thread, "cyan"))
     if record.kind != "observation":
-        line += styled(f"  {record.kind}", "yellow")
-    return line + styled(f"  {record.id}", "dim")
+        words.append(styled(record.kind, "yellow"))
+    return styled("  ").join([*words, styled(record.id, "dim")])
 
 
 def explanation(hit: Hit) -> RenderableType:
@@ -87,6 +87,8 @@ def explanation(hit: Hit) -> RenderableType:
         bar = styled(_bar(min(begin, end) * scale, max(begin, end) * scale), style)
         name = f"{contribution.step}:{contribution.name}"
         grid.add_row(bar, styled(f"{contribution.delta:+.6f}", style), name, contribution.formula)
+    if not hit.contributions:
+        return _places(hit)
     grid.add_row(styled(_bar(0, hit.score * scale), "bold cyan"), styled(f"={hit.score:.6f}", "bold cyan"), "score", "")
     return Group(_places(hit), grid)
 
@@ -102,6 +104,8 @@ def _bar(begin: float, end: float) -> str:
 def _places(hit: Hit) -> Text:
     if not hit.placings:
         return styled("found by no leg", "dim")
+    if not hit.contributions:
+        return styled("one of the newest: the question has no words to search by", "dim")
     line = styled("found by ", "dim")
     for number, placing in enumerate(hit.placings):
         line += styled(f"{', ' if number else ''}{placing.leg} ", "dim") + styled(f"#{placing.rank}")

@@ -24,6 +24,7 @@ from thinkback.model import JournalEntry, Record
 from thinkback.stores.base import Problem
 
 MOST_SHOWN = 50
+MOST_PLANNED = 10  # of more themes a dry run shows the largest, a line each
 _BATCHES = Remedy(Action.LIST_BATCHES)
 _WIDEST = len("likely secrets ")
 
@@ -137,10 +138,11 @@ def _show_more(count: int, most: int | None, how: str, label: str = "") -> None:
 
 
 def themes_to_show(done: Reflected) -> list[Theme]:
-    """The new and refreshed themes; in a dry run, followed by the unchanged ones."""
+    """The new and refreshed themes; in a dry run all of them, the largest first."""
     changed = {*done.created, *done.refreshed}
-    staying = [theme for theme in done.themes if theme.id not in changed]
-    return [*(theme for theme in done.themes if theme.id in changed), *(staying if done.dry_run else ())]
+    if done.dry_run:
+        return sorted(done.themes, key=lambda theme: -len(theme.members))
+    return [theme for theme in done.themes if theme.id in changed]
 
 
 def first_members(themes: Sequence[Theme]) -> list[str]:
@@ -151,14 +153,20 @@ def first_members(themes: Sequence[Theme]) -> list[str]:
 def show_reflected(done: Reflected, themes: Sequence[Theme], named: Mapping[str, Record]) -> None:
     """The result of a consolidation, or its plan in a dry run; `named` holds the first members of themes."""
     if themes:
+        brief = done.dry_run and len(themes) > MOST_PLANNED
         label = {**dict.fromkeys(done.refreshed, "refreshed"), **dict.fromkeys(done.created, "new")}
 
         def row(theme: Theme) -> tuple[str | Text, ...]:
-            about = styled(", ".join(theme.keywords)) + members_shown(theme.members, named)
+            members = styled("") if brief else members_shown(theme.members, named)
+            about = styled(", ".join(theme.keywords)) + members
             return str(len(theme.members)), f"{theme.coherence:.2f}", about, label.get(theme.id, "")
 
-        show(table({"members": "", "coherence": "", "theme": "", "": "green"}, map(row, themes[:MOST_SHOWN])))
-        _show_more(len(themes), MOST_SHOWN, "--json lists all")
+        most = MOST_PLANNED if brief else MOST_SHOWN
+        show(table({"members": "", "coherence": "", "theme": "", "": "green"}, map(row, themes[:most])))
+        _show_more(len(themes), most, "--json lists all")
+    if done.dry_run and themes:
+        of = len({id for theme in themes for id in theme.members})
+        show(styled(f"{counted(len(themes), 'theme')} of {counted(of, 'memory', 'memories')}", "bold"))
     reflections = f"{len(done.created)} new, {len(done.refreshed)} refreshed, {len(done.removed)} gone"
     counts = f"promoted {len(done.promoted)}, linked {done.linked}, reflections {reflections}"
     show(styled("would be " if done.dry_run else "", "dim") + styled(counts, "green"))

@@ -85,7 +85,9 @@ def recall(
     """Search, best first; every score can be explained."""
     with existing_memory(common, models) as memory:
         recipe = formula.resolved(memory.recipe)
-        found = memory.recall(read_argument(question), recipe=recipe, **formula.given(), **filters.given())
+        found = memory.recall(
+            read_argument(question), recipe=recipe, **formula.given(), **filters.given(time_of(formula.now))
+        )
         reason = None if why_not is None else found.why_not(why_not)
         # Before the memory is closed: closing counts the accesses, and that may wait for another process.
         _show_found(memory, found, common, explain, reason)

@@ -10,7 +10,7 @@ from typer import Argument, Option, Typer
 
 from thinkback.apps.cli.command import command
 from thinkback.apps.cli.options import Common, Embedder
-from thinkback.apps.cli.output import facts, note, progress, show_json, show_result, warn
+from thinkback.apps.cli.output import Progress, facts, note, progress, show_json, show_result, warn
 from thinkback.apps.cli.session import existing_memory, file_errors, open_lines, open_memory, settings_of
 from thinkback.errors import Action, InvalidFile, Notice, Remedy, ThinkbackError
 from thinkback.settings import NONE
@@ -41,7 +41,7 @@ def import_(
     settings = settings_of(common, embedder)
     with open_lines(file) as lines, open_memory(settings, create=True) as memory:
         with file_errors(), progress("importing") as step:
-            report = import_lines(memory, lines, skip_bad=skip_bad, progress=step)
+            report = import_lines(memory, lines, skip_bad=skip_bad, progress=_of(_count_lines(file), step))
         embedded = _embed(memory) if embed and settings.embedder != NONE else 0
     for bad in report.bad:
         warn(f"line {bad.line}: {bad.reason}")
@@ -51,6 +51,19 @@ def import_(
     bad_lines = [{"line": bad.line, "reason": bad.reason} for bad in report.bad]
     rows = facts({name.replace("_", " "): str(count) for name, count in counts.items()})
     show_result(common, {**counts, "bad": bad_lines}, rows)
+
+
+def _of(total: int, step: Progress) -> Progress:
+    """Progress of a known total (0 if unknown)."""
+    return lambda done, _: step(done, max(done, total) if total else 0)
+
+
+def _count_lines(file: str) -> int:
+    """How many lines a file has, for the progress on a terminal; 0 if it cannot be read twice."""
+    if not sys.stderr.isatty() or not Path(file).is_file():
+        return 0
+    with Path(file).open("rb") as lines:
+        return sum(1 for _ in lines)
 
 
 def _embed(memory: "Memory") -> int:
@@ -86,10 +99,12 @@ def export(
         open_target(file) as target,
         progress("exporting") as step,
     ):
+        counts = memory.stats()
+        total = 1 + counts["memories"] + counts["versions"] + counts["edges"] + counts["judgements"]
         for count, line in enumerate(export_lines(memory, vectors=vectors), 1):
             target.write(line + "\n")
             if count % 1000 == 0:
-                step(count, 0)
+                step(count, max(count, total))
     if file == "-":
         return
     if common.json:

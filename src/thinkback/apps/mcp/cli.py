@@ -11,7 +11,7 @@ from typing import Annotated
 
 import typer
 
-from thinkback.apps.cli.command import epilog
+from thinkback.apps.cli.command import Command, epilog
 from thinkback.apps.cli.session import existing, file_errors
 from thinkback.apps.mcp.clients import CLIENTS, Client, Place, client_named, merged, snippet, write
 from thinkback.errors import InvalidInput, MissingExtra
@@ -63,7 +63,8 @@ def mcp(
 
 
 @app.command(
-    epilog=epilog("thinkback mcp install cursor\nthinkback mcp install claude-desktop --store memory.db --write")
+    cls=Command,
+    epilog=epilog("thinkback mcp install cursor\nthinkback mcp install claude-desktop --store memory.db --write"),
 )
 def install(
     context: typer.Context,
