@@ -10,7 +10,7 @@ _MODULES = {
     "thinkback.aio": ("AsyncMemory", "AsyncRecall"),
     "thinkback.clock": ("Moment",),
     "thinkback.errors": (
-        *("Action", "Notice", "Remedy", "ThinkbackError", "ThinkbackWarning"),
+        *("Action", "Notice", "Remedy", "SecretWarning", "ThinkbackError", "ThinkbackWarning"),
         *("InvalidInput", "InvalidFile", "NotFound", "RecipeError", "DatasetError", "MissingExtra", "RemoteError"),
         *("StoreError", "NotAStore", "StoreDamaged", "StoreTooNew", "StoreReadOnly", "StoreBusy"),
         *("ModelError", "ModelUnavailable", "ModelDamaged", "EmbeddingSpaceMismatch"),
@@ -62,6 +62,7 @@ if TYPE_CHECKING:
     from thinkback.errors import RecipeError as RecipeError
     from thinkback.errors import Remedy as Remedy
     from thinkback.errors import RemoteError as RemoteError
+    from thinkback.errors import SecretWarning as SecretWarning
     from thinkback.errors import StoreBusy as StoreBusy
     from thinkback.errors import StoreDamaged as StoreDamaged
     from thinkback.errors import StoreError as StoreError

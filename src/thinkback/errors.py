@@ -25,7 +25,10 @@ An error is a value: a stable `code` for programs, a `message` about what happen
 names no command line: each front end words the remedy for its own users, and `str(error)` words it for Python.
 """
 
-from collections.abc import Iterable, Mapping
+import warnings
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from difflib import get_close_matches
 from enum import StrEnum
@@ -212,6 +215,33 @@ class ThinkbackWarning(UserWarning):
     def __init__(self, notice: Notice) -> None:
         super().__init__(str(notice))
         self.notice = notice
+
+
+class SecretWarning(ThinkbackWarning):
+    """What was stored may hold a secret; the message names its kind and nothing of it."""
+
+
+_gathered: ContextVar[list[Notice] | None] = ContextVar("gathered", default=None)
+
+
+@contextmanager
+def gathered_warnings() -> Iterator[list[Notice]]:
+    """Collect the warnings of calls that return none; a server answers with them instead of logging them."""
+    heard: list[Notice] = []
+    token = _gathered.set(heard)
+    try:
+        yield heard
+    finally:
+        _gathered.reset(token)
+
+
+def warn(notice: Notice, category: type[ThinkbackWarning] = ThinkbackWarning, stacklevel: int = 2) -> None:
+    """Give a warning to whoever collects them in this call, else to Python's warnings."""
+    heard = _gathered.get()
+    if heard is None:
+        warnings.warn(category(notice), stacklevel=stacklevel + 1)
+    else:
+        heard.append(notice)
 
 
 def worded(about: ThinkbackError | Notice, words: Mapping[Action, str]) -> str:

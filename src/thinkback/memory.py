@@ -1,6 +1,5 @@
 """Memory: what people hold."""
 
-import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Executor
 from contextlib import AbstractContextManager, suppress
@@ -14,9 +13,10 @@ from thinkback.errors import (
     EmbeddingSpaceMismatch,
     InvalidInput,
     Notice,
+    SecretWarning,
     ThinkbackError,
-    ThinkbackWarning,
     unknown_memory,
+    warn,
 )
 from thinkback.fields import STANDING, VERSIONED
 from thinkback.ids import is_short, made_here
@@ -42,6 +42,7 @@ from thinkback.lifecycle.redact import Redacted, redact
 from thinkback.lifecycle.reflect.model import PUBLISHED, Consolidation, Reflected
 from thinkback.lifecycle.reflect.rebuild import renew
 from thinkback.lifecycle.reflect.run import reflect
+from thinkback.lifecycle.secrets.door import Door, Policy
 from thinkback.lifecycle.tidy import Tidied, tidy
 from thinkback.lifecycle.transfer import ImportReport, Line, export, import_values
 from thinkback.lifecycle.undo import Undone, undo
@@ -101,6 +102,7 @@ class Memory:
         clock: Clock = system_clock,
         strict: bool = False,
         count_accesses: bool = True,
+        secrets: Policy = "warn",
         watchers: Sequence[Callable[[Recall], None]] = (),
     ) -> None:
         self.store = store
@@ -108,6 +110,7 @@ class Memory:
         self.recipe = resolve(recipe)
         self.strict = strict
         self.count_accesses = count_accesses
+        self._door = Door(secrets)
         self._watchers = tuple(watchers)  # called after every search
         self._embedding = embedding or Embedding(store, None)
         self._reranker = reranker
@@ -146,6 +149,9 @@ class Memory:
         drafts = [draft(*text_and_fields(item)) for item in items]
         if not drafts:
             return []
+        drafts, secrets = self._door.admit(drafts)
+        if secrets is not None:
+            warn(secrets, SecretWarning, stacklevel=3)
         filled, space, failure = self._embedding.fill(drafts)
         if failure is not None:
             self._warn(failure.notice(WITHOUT_VECTORS))
@@ -159,7 +165,9 @@ class Memory:
 
     def update(self, id: str, /, **changes: Unpack[Changes]) -> Record:
         """Change a memory; the older version stays for `known_at`. Standing (tier, priority, importance, …) changes in place."""
-        given = changes_of(changes)
+        given, secrets = self._door.admit_changes(changes_of(changes))
+        if secrets is not None:
+            warn(secrets, SecretWarning)
         standing = {name: value for name, value in given.items() if name in STANDING}
         versioned = {name: value for name, value in given.items() if name in VERSIONED}
         text = versioned.get("text")
@@ -503,7 +511,7 @@ class Memory:
         return found[id]
 
     def _warn(self, notice: Notice) -> None:
-        warnings.warn(ThinkbackWarning(notice), stacklevel=3)
+        warn(notice, stacklevel=3)
 
 
 def _most(limit: int | None) -> int | None:

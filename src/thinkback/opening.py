@@ -18,6 +18,7 @@ from thinkback.errors import InvalidInput, MissingExtra
 from thinkback.lifecycle.embed import Embedding
 from thinkback.lifecycle.move import Moved
 from thinkback.lifecycle.move import move as move_store
+from thinkback.lifecycle.secrets.door import Policy
 from thinkback.memory import Memory
 from thinkback.models.chat import Chat
 from thinkback.models.embedders.base import Embedder
@@ -50,6 +51,7 @@ def open(
     chat: Chat | None = None,
     extractor: AnchorExtractor | None = None,
     clock: Clock = system_clock,
+    secrets: Policy | None = None,
     read_only: bool = False,
     strict: bool = False,
     space: str = DEFAULT_SPACE,
@@ -61,10 +63,18 @@ def open(
     `embedder` is a model's name, an object of your own, or None for keywords alone; nothing is loaded before its first use.
     `settings` fill in what is left at its default. `models` says where weights come from and how they run. `chat` is a language
     model for what a query leaves open (tags, loose times); none is needed. `extractor` finds the time that a query names, before
-    the rules of the recipe. `strict` raises where a search would warn and go on.
+    the rules of the recipe. `secrets` is what happens to likely secrets in what is stored: `warn`, `redact` or `refuse`. `strict`
+    raises where a search would warn and go on.
     """
     opener = Opener(
-        settings, embedder=embedder, reranker=reranker, models=models, chat=chat, extractor=extractor, clock=clock
+        settings,
+        embedder=embedder,
+        reranker=reranker,
+        models=models,
+        chat=chat,
+        extractor=extractor,
+        clock=clock,
+        secrets=secrets,
     )
     return opener(path, recipe=recipe, read_only=read_only, strict=strict, space=space)
 
@@ -87,8 +97,10 @@ class Opener:
         chat: Chat | None = None,
         extractor: AnchorExtractor | None = None,
         clock: Clock = system_clock,
+        secrets: Policy | None = None,
     ) -> None:
         self.settings = settings or Settings()
+        self._secrets: Policy = secrets or self.settings.secrets  # type: ignore[assignment]
         self._models = models
         self._progress = progress
         self._upgrading = upgrading or _announce_upgrade
@@ -143,6 +155,7 @@ class Opener:
             clock=clock or self._clock,
             strict=strict,
             count_accesses=count_accesses and not read_only,
+            secrets=self._secrets,
             watchers=self._watchers,
         )
 

@@ -62,6 +62,7 @@ class Settings:
     """Everything that can be set once for all calls.
 
     `embedder` and `reranker` are model names, `none` for none. `api_key` goes to embedders and rerankers that are servers.
+    `secrets` is what happens to likely secrets in what is stored.
     `models` is a folder that holds weights already; it is looked at first and never written. `places` says where each key was
     set, and `environ` holds what pip and uv read from the environment; neither is a setting.
     """
@@ -76,6 +77,7 @@ class Settings:
     api_key: str | None = _secret()
     device: str = _one_of("auto", "cpu", "cuda")
     threads: int | None = None
+    secrets: str = _one_of("warn", "redact", "refuse")
     log_level: str = _one_of("warning", "error", "info", "debug")
     llm: Llm = Llm()
     places: Mapping[str, "Place"] = field(default_factory=dict, repr=False, compare=False)

@@ -119,7 +119,7 @@ def opened(path: Path, clock: FixedClock) -> Iterator[Memory]:
 
 
 @pytest.mark.parametrize(("verb", "other"), [(verb, other) for verb, others in MEANWHILE.items() for other in others])
-@pytest.mark.filterwarnings("ignore::thinkback.memory.ThinkbackWarning")
+@pytest.mark.filterwarnings("ignore::thinkback.errors.ThinkbackWarning")
 def test_it_comes_to_one_after_the_other(lived_in: Path, tmp_path: Path, verb: str, other: str) -> None:
     orders = ((verb, other), (other, verb))
     in_order = [_outcome(lived_in, tmp_path / f"order{n}.db", order) for n, order in enumerate(orders)]

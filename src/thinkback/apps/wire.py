@@ -43,8 +43,14 @@ def memory_shape(fields: Iterable[Field]) -> Any:
 
 if TYPE_CHECKING:
     MemoryShape = dict[str, Any]
+    WrittenShape = dict[str, Any]
 else:
     MemoryShape = memory_shape(FIELDS)
+
+    class WrittenShape(MemoryShape):
+        """A memory that was stored or changed, and what to know about it."""
+
+        warnings: list[str]
 
 
 class EdgeShape(TypedDict):
@@ -199,6 +205,11 @@ class RecipeShape(TypedDict):
 def memory(record: Record) -> MemoryShape:
     """A memory as JSON."""
     return shaped(MemoryShape, record)
+
+
+def written(record: Record, notices: Sequence[Notice], words: Mapping[Action, str] = PYTHON_WORDS) -> WrittenShape:
+    """A memory that was stored or changed, as JSON."""
+    return {**memory(record), "warnings": warnings(notices, words)}
 
 
 def edge(link: Edge) -> EdgeShape:

@@ -3,12 +3,14 @@
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from thinkback.clock import DAY, iso
 from thinkback.lifecycle.confidence import FLOOR
 from thinkback.lifecycle.repetition import by_age, repetitions
 from thinkback.lifecycle.result import Result
-from thinkback.lifecycle.secrets.detect import Secret, json_secrets, secrets, secrets_in_name
+from thinkback.lifecycle.secrets.detect import secrets, secrets_in_name
+from thinkback.lifecycle.secrets.door import secrets_by_field
 from thinkback.model import CONTESTED, REFLECTION, Filter, StoredEdge, StoredRecord, Vector
 from thinkback.reflections import members
 from thinkback.search.selection import canonical
@@ -115,7 +117,7 @@ def held_secrets(store: Store) -> Iterator[Finding]:
     seen: set[Finding] = set()
     for record in store.export_records():
         when = "" if record.retired_at is None else f", in the version of {iso(record.recorded_at)}"
-        for field, secret in _secrets_by_field(record):
+        for field, secret in secrets_by_field(partial(getattr, record)):
             seen.add(Finding(record.id, f"{secret.what} ({secret.hint}) in {field}{when}"))
         seen.update(Finding(record.id, f"{s.what} ({s.hint}) in its id; {IN_ID}") for s in secrets_in_name(record.id))
     edges = list(store.export_edges())
@@ -127,14 +129,6 @@ def held_secrets(store: Store) -> Iterator[Finding]:
             Finding(judgement.memory_id, f"{s.what} ({s.hint}) in a judged query") for s in secrets(judgement.query)
         )
     yield from sorted(seen, key=lambda finding: (finding.id, finding.what))
-
-
-def _secrets_by_field(record: StoredRecord) -> Iterator[tuple[str, Secret]]:
-    texts = (("text", record.text), ("essence", record.essence), ("source", record.source))
-    for field, text in (*texts, *(("tags", tag) for tag in record.tags)):
-        yield from ((field, secret) for secret in secrets(text or ""))
-    yield from (("thread", secret) for secret in secrets_in_name(record.thread or ""))
-    yield from (("metadata", secret) for secret in json_secrets(record.metadata))
 
 
 def _orphans(records: Sequence[StoredRecord], edges: Sequence[StoredEdge], store: Store) -> Iterator[Finding]:

@@ -30,6 +30,17 @@ def test_remember_prints_the_record_with_its_id(cli):
     assert cli.ok("get", record["id"], "--json").json == record
 
 
+def test_a_secret_is_warned_of_redacted_or_refused(cli, monkeypatch):
+    key = "ghp_" + "aB3dE5fG7hJ9kL1mN3pQ5rS7tU9vW1xY3zA5"
+    warned = cli.ok("remember", f"the token is {key}", "--json")
+    assert (warned.json["text"], "likely secrets were stored" in warned.err) == (f"the token is {key}", True)
+    assert key[:8] not in warned.err
+    monkeypatch.setenv("THINKBACK_SECRETS", "redact")
+    assert key not in cli.ok("remember", f"the token is {key}", "--json").json["text"]
+    monkeypatch.setenv("THINKBACK_SECRETS", "refuse")
+    assert "nothing was stored" in cli("remember", f"the token is {key}").err
+
+
 def test_every_field_of_a_memory_can_be_given(cli):
     given = ["--id", "oscar", "--essence", "a cat", "--kind", "fact", "--tier", "episodic", "--priority", "P1"]
     given += ["--importance", ".5", "--confidence", ".6", "--tags", "pets, caroline", "--thread", "chat-7"]

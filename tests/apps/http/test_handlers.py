@@ -30,6 +30,16 @@ def test_remember_and_recall_with_the_exact_reason(client: TestClient) -> None:
     assert answer["trace"] is None
 
 
+def test_a_secret_is_warned_of_in_the_answer(client: TestClient) -> None:
+    text = "the token is ghp_" + "aB3dE5fG7hJ9kL1mN3pQ5rS7tU9vW1xY3zA5"
+    one = client.post("/v1/memories", json={"text": text}).json()
+    many = client.post("/v1/memories/batch", json={"memories": [{"text": text}]}).json()
+    changed = client.patch(f"/v1/memories/{one['id']}", json={"text": f"{text}x"}).json()
+    assert [len(answer["warnings"]) for answer in (one, many, changed)] == [1, 1, 1]
+    assert "POST /v1/audit" in one["warnings"][0]
+    assert client.post("/v1/memories", json={"text": "Oscar is a cat"}).json()["warnings"] == []
+
+
 def test_the_trace_says_what_happened(client: TestClient) -> None:
     first, second = remember(client, "Oscar is a grey cat"), remember(client, "oscar is a  GREY cat")
     trace = client.post("/v1/recall", json={"query": "grey cat", "trace": True}).json()["trace"]

@@ -371,3 +371,12 @@ def test_a_budget_is_a_number(memory: Memory, written: str) -> None:
 def test_an_unknown_prompt_is_an_error(memory: Memory) -> None:
     with pytest.raises(MCPError, match="there is no prompt 'jailbreak'"):
         session(memory, lambda client: client.get_prompt("jailbreak", {}))
+
+
+def test_a_secret_is_warned_of_and_not_repeated(memory: Memory) -> None:
+    key = "ghp_" + "aB3dE5fG7hJ9kL1mN3pQ5rS7tU9vW1xY3zA5"
+    stored = call(memory, "remember", {"text": f"the token is {key}"})
+    assert "Warning: likely secrets were stored" in stored.content[0].text
+    changed = call(memory, "update", {"id": stored.meta[PROGRAMS]["id"], "text": f"now {key}x"})
+    assert len(changed.meta[PROGRAMS]["warnings"]) == 1
+    assert key[:8] not in repr((stored, changed))

@@ -11,6 +11,7 @@ from thinkback.apps import wire, wire_upkeep
 from thinkback.apps.http import requests, responses
 from thinkback.apps.http.errors import WORDS
 from thinkback.apps.validation import check_overrides
+from thinkback.errors import gathered_warnings
 from thinkback.memory import Memory
 from thinkback.model import REFLECTION, Edge, Record
 from thinkback.reflections import members
@@ -128,19 +129,25 @@ def recipes(memory: Memory, asked: requests.Nothing) -> responses.RecipesShape:
 # -- writing
 
 
-def remember(memory: Memory, asked: requests.Fields) -> wire.MemoryShape:
+def remember(memory: Memory, asked: requests.Fields) -> wire.WrittenShape:
     """Store one memory."""
-    return wire.memory(memory.remember_many([_fields(asked)])[0])
+    with gathered_warnings() as heard:
+        (record,) = memory.remember_many([_fields(asked)])
+    return wire.written(record, heard, WORDS)
 
 
-def remember_many(memory: Memory, asked: requests.Batch) -> responses.MemoriesShape:
+def remember_many(memory: Memory, asked: requests.Batch) -> responses.WrittenManyShape:
     """Store many memories, all or none."""
-    return {"memories": [wire.memory(record) for record in memory.remember_many(map(_fields, asked.memories))]}
+    with gathered_warnings() as heard:
+        records = memory.remember_many(map(_fields, asked.memories))
+    return {"memories": [wire.memory(record) for record in records], "warnings": wire.warnings(heard, WORDS)}
 
 
-def update(memory: Memory, asked: requests.Changes) -> wire.MemoryShape:
+def update(memory: Memory, asked: requests.Changes) -> wire.WrittenShape:
     """Change a memory; the previous version stays visible with `known_at`."""
-    return wire.memory(memory.update(asked.id, **asked.given("id")))
+    with gathered_warnings() as heard:
+        record = memory.update(asked.id, **asked.given("id"))
+    return wire.written(record, heard, WORDS)
 
 
 def link(memory: Memory, asked: requests.Link) -> wire.EdgeShape:

@@ -20,6 +20,12 @@ class MemoriesShape(TypedDict):
     memories: list[MemoryShape]
 
 
+class WrittenManyShape(MemoriesShape):
+    """Several memories that were stored, and what to know about them."""
+
+    warnings: list[str]
+
+
 class TimelineShape(TypedDict):
     """A thread's memories in order."""
 

@@ -14,7 +14,7 @@ from thinkback.apps.wire import EdgeShape
 from thinkback.apps.wire_upkeep import ForgottenShape, ReflectedShape
 from thinkback.apps.words import theme_changes
 from thinkback.clock import iso
-from thinkback.errors import Action
+from thinkback.errors import Action, Notice
 from thinkback.fields import VERSIONED
 from thinkback.lifecycle.forget import Forgotten
 from thinkback.lifecycle.reflect.model import Reflected
@@ -71,6 +71,7 @@ class RememberedAnswer(TypedDict):
     id: str
     created_at: str
     embedded: bool
+    warnings: list[str]
 
 
 class UpdatedAnswer(TypedDict):
@@ -80,6 +81,7 @@ class UpdatedAnswer(TypedDict):
     changed: list[str]
     kept: bool
     embedded: bool
+    warnings: list[str]
 
 
 class ForgottenAnswer(ForgottenShape):
@@ -144,26 +146,35 @@ def found(recall: Recall, explain: bool) -> Answer[FoundAnswer]:
     quoted = [Quoted.of(hit.record) for hit in recall]
     remarks = [f"{left_out} more did not fit into max_tokens."] if left_out else []
     explained = [_explained(hit) for hit in recall] if explain else []
-    warnings = [f"Warning: {visible(warning)}" for warning in structured["warnings"]]
+    warnings = _warned(structured["warnings"])
     return Answer(shown(structured), "\n".join([quote(quoted), *remarks, *explained, *warnings]))
 
 
-def remembered(record: Record) -> Answer[RememberedAnswer]:
+def remembered(record: Record, heard: Sequence[Notice] = ()) -> Answer[RememberedAnswer]:
     """The result of `remember`."""
-    structured = wire.shaped(RememberedAnswer, record)
-    return Answer(shown(structured), f"Remembered as {short_id(record.id)}.")
+    structured: RememberedAnswer = {
+        "id": record.id,
+        "created_at": str(iso(record.created_at)),
+        "embedded": record.embedded,
+        "warnings": wire.warnings(heard, WORDS),
+    }
+    return Answer(
+        shown(structured), " ".join([f"Remembered as {short_id(record.id)}.", *_warned(structured["warnings"])])
+    )
 
 
-def updated(record: Record, changed: Sequence[str]) -> Answer[UpdatedAnswer]:
+def updated(record: Record, changed: Sequence[str], heard: Sequence[Notice] = ()) -> Answer[UpdatedAnswer]:
     """The result of `update`."""
     structured: UpdatedAnswer = {
         "id": record.id,
         "changed": list(changed),
         "kept": any(name in VERSIONED for name in changed),
         "embedded": record.embedded,
+        "warnings": wire.warnings(heard, WORDS),
     }
     tail = "; the previous version is kept." if structured["kept"] else "."
-    return Answer(shown(structured), f"Changed {', '.join(changed)} of {short_id(record.id)}{tail}")
+    text = f"Changed {', '.join(changed)} of {short_id(record.id)}{tail}"
+    return Answer(shown(structured), " ".join([text, *_warned(structured["warnings"])]))
 
 
 def forgotten(asked: Sequence[str], done: Forgotten) -> Answer[ForgottenAnswer]:
@@ -175,7 +186,7 @@ def forgotten(asked: Sequence[str], done: Forgotten) -> Answer[ForgottenAnswer]:
         parts.append(f"{len(unknown)} of the ids do not exist.")
     if done.reflections:
         parts.append(f"Themes: {theme_changes(len(done.reflections), len(done.rebuilt))}.")
-    parts += [f"Warning: {visible(warning)}" for warning in structured["warnings"]]
+    parts += _warned(structured["warnings"])
     return Answer(shown(structured), " ".join(parts))
 
 
@@ -191,7 +202,7 @@ def reflected(done: Reflected) -> Answer[ReflectedAnswer]:
     plan = "A plan: " if done.dry_run else ""
     counts = f"{plan}{len(done.promoted)} promoted, {done.linked} linked, {len(done.themes)} themes."
     themes = [Quoted(", ".join(theme.keywords), f"theme of {len(theme.members)}") for theme in done.themes]
-    warnings = [f"Warning: {visible(warning)}" for warning in structured["warnings"]]
+    warnings = _warned(structured["warnings"])
     return Answer(shown(structured), "\n".join([counts, *([quote(themes)] if themes else []), *warnings]))
 
 
@@ -248,6 +259,10 @@ def _found(hit: Hit, explain: bool) -> FoundShape:
         "trust": record.trust,
         "why": hit.why() if explain else "",
     }
+
+
+def _warned(warnings: Sequence[str]) -> list[str]:
+    return [f"Warning: {visible(warning)}" for warning in warnings]
 
 
 def _quoted(text: str) -> str:

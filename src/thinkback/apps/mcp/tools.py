@@ -15,7 +15,7 @@ from thinkback import fields
 from thinkback.apps.mcp import answers
 from thinkback.apps.mcp.answers import Answer
 from thinkback.apps.validation import TEXT_LIMIT, check_overrides
-from thinkback.errors import InvalidInput
+from thinkback.errors import InvalidInput, gathered_warnings
 from thinkback.memory import Memory
 from thinkback.search.recipes.named import named
 from thinkback.search.trace import Recall
@@ -202,14 +202,18 @@ def remember(memory: Memory, asked: RememberArguments, caller: Caller) -> Answer
     """
     given = {"tags": asked.tags, "kind": asked.kind, **asked.fields.model_dump()}
     given = {name: value for name, value in given.items() if value not in (None, "", [], {})}
-    return answers.remembered(memory.remember(asked.text, **{"source": caller.source, **caller.fields, **given}))
+    with gathered_warnings() as heard:
+        record = memory.remember(asked.text, **{"source": caller.source, **caller.fields, **given})
+    return answers.remembered(record, heard)
 
 
 def update(memory: Memory, asked: UpdateArguments, caller: Caller) -> Answer[answers.UpdatedAnswer]:
     """Correct a memory; the earlier version is kept. For a fact that has ended, set valid_to and remember the new one."""
     changes = asked.changes()
     (id,) = memory.whole_ids([asked.id])
-    return answers.updated(memory.update(id, **changes), list(changes))
+    with gathered_warnings() as heard:
+        record = memory.update(id, **changes)
+    return answers.updated(record, list(changes), heard)
 
 
 def forget(memory: Memory, asked: ForgetArguments, caller: Caller) -> Answer[answers.ForgottenAnswer]:

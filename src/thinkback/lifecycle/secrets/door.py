@@ -1,0 +1,102 @@
+"""Secrets at the door: what is about to be stored is searched for likely secrets, and warned of, redacted or refused.
+
+A message names the kinds of secrets that were found and nothing of them, so it may be logged.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+from thinkback.errors import Action, InvalidInput, Notice, Remedy
+from thinkback.lifecycle.secrets.detect import (
+    Secret,
+    json_secrets,
+    redacted,
+    redacted_json,
+    secrets,
+    secrets_in_name,
+)
+from thinkback.model import Draft
+
+Policy = Literal["warn", "redact", "refuse"]
+POLICIES: tuple[Policy, ...] = ("warn", "redact", "refuse")
+CODE = "likely_secret"
+TEXTS = ("text", "essence", "source", "speaker")
+NAMES = ("thread", "id")
+_CHECKED = (*TEXTS, *NAMES, "tags", "metadata")
+
+
+@dataclass(frozen=True, slots=True)
+class Door:
+    """The policy for likely secrets in what callers store."""
+
+    policy: Policy = "warn"
+
+    def __post_init__(self) -> None:
+        if self.policy not in POLICIES:
+            raise InvalidInput(
+                f"secrets is one of {', '.join(POLICIES)}; got {self.policy!r:.80}", code="unknown_value"
+            )
+
+    def admit(self, drafts: Sequence[Draft]) -> tuple[list[Draft], Notice | None]:
+        """The drafts as they may be stored, and a warning if secrets were found."""
+        found = [set(kinds(_given(draft))) for draft in drafts]
+        if not any(found):
+            return list(drafts), None
+        notice = self._notice({kind for some in found for kind in some}, sum(map(bool, found)))
+        return [self._draft(draft) if some else draft for draft, some in zip(drafts, found, strict=True)], notice
+
+    def admit_changes(self, changes: Mapping[str, Any]) -> tuple[Mapping[str, Any], Notice | None]:
+        """The changes of one memory, likewise."""
+        found = set(kinds(changes))
+        if not found:
+            return changes, None
+        return (cleaned(changes) if self.policy == "redact" else changes), self._notice(found, 1)
+
+    def _draft(self, draft: Draft) -> Draft:
+        if self.policy != "redact":
+            return draft
+        clean = replace(draft, **cleaned(_given(draft)))
+        return clean if clean.text == draft.text else replace(clean, vector=None)  # a vector shows what it was made of
+
+    def _notice(self, kinds: set[str], memories: int) -> Notice:
+        what = f"{', '.join(sorted(kinds))} in {memories} {'memory' if memories == 1 else 'memories'}"
+        if self.policy == "refuse":
+            raise InvalidInput(f"nothing was stored: likely secrets were found ({what}); take them out", code=CODE)
+        if self.policy == "redact":
+            return Notice(CODE, f"likely secrets were replaced ({what})")
+        return Notice(CODE, f"likely secrets were stored ({what})", Remedy(Action.AUDIT))
+
+
+def secrets_by_field(given: Callable[[str], Any]) -> Iterator[tuple[str, Secret]]:
+    """Every likely secret with its field; `given` gets the value of a field."""
+    texts = ((name, given(name)) for name in TEXTS)
+    for name, text in (*texts, *(("tags", tag) for tag in given("tags") or ())):
+        yield from ((name, secret) for secret in (secrets(text) if isinstance(text, str) else ()))
+    if isinstance(thread := given("thread"), str):
+        yield from (("thread", secret) for secret in secrets_in_name(thread))
+    yield from (("metadata", secret) for secret in json_secrets(given("metadata") or {}))
+
+
+def kinds(given: Mapping[str, Any]) -> Iterator[str]:
+    """The kinds of likely secrets in these fields."""
+    yield from (secret.what for _, secret in secrets_by_field(given.get))
+    if isinstance(id := given.get("id"), str):
+        yield from (secret.what for secret in secrets_in_name(id))
+
+
+def cleaned(given: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields with every likely secret replaced by its kind; an id stays, because others refer to it."""
+    clean = dict(given)
+    clean |= {name: redacted(clean[name]) for name in TEXTS if isinstance(clean.get(name), str)}
+    if isinstance(clean.get("thread"), str):
+        clean["thread"] = redacted(clean["thread"], secrets_in_name)
+    if clean.get("tags"):
+        clean["tags"] = tuple(dict.fromkeys(redacted(str(tag)) for tag in clean["tags"]))
+    if clean.get("metadata"):
+        clean["metadata"] = redacted_json(clean["metadata"])
+    return clean
+
+
+def _given(draft: Draft) -> dict[str, Any]:
+    return {name: getattr(draft, name) for name in _CHECKED}
