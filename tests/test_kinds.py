@@ -49,3 +49,9 @@ def test_a_kind_that_is_given_is_kept():
     assert draft("I prefer tea", {"kind": "fact"}).kind == "fact"
     assert draft("I prefer tea", {}).kind == "preference"
     assert draft("Tea is hot", {}).kind == "observation"
+
+
+def test_a_document_is_no_instruction_however_it_begins():
+    document = "Always rinse the rice. " + "It was raining. " * 100
+    assert suggested_kind(document) == "observation"
+    assert suggested_kind(document, "user") == "preference"

@@ -9,6 +9,7 @@ import re
 from thinkback.fields import Kind
 
 LONGEST_READ = 2000  # characters; what stands later in a long text is no instruction about it
+LONGEST_UNSAID = 1500  # characters; a longer text that nobody is said to have said is a document
 _SENTENCE = r"(?:^|[.!?:\n]\s{0,4})(?:please |and |so )?"
 _STANDING = re.compile(
     rf"{_SENTENCE}(?:always|never|don['’]t ever|from now on|going forward|in (?:the )?future,)\b"
@@ -21,7 +22,7 @@ _STANDING = re.compile(
 
 
 def suggested_kind(text: str, speaker: str | None = None) -> Kind:
-    """The kind of a memory for which none was given; what an assistant or a tool says is no instruction."""
-    if speaker is not None and speaker.lower() in ("assistant", "tool", "system"):
+    """The kind of a memory for which none was given; what an assistant, a tool or a document says is no instruction."""
+    if len(text) > LONGEST_UNSAID if speaker is None else speaker.lower() in ("assistant", "tool", "system"):
         return "observation"
     return "preference" if _STANDING.search(text[:LONGEST_READ]) else "observation"

@@ -28,9 +28,9 @@ def speaker(record: StoredRecord) -> str:
 @lru_cache(maxsize=4096)  # the same candidates come back; a cached record's text is found by identity
 def _headed(text: str) -> str:
     head = _HEAD.match(text[:80]) if len(text) <= LONGEST_HEADED else None
-    if head is None or not all(word[0].isupper() for word in head[1].split()) or _OTHER_HEAD.search(text):
+    if head is None or not head[1][0].isupper() or not all(word[0].isupper() for word in head[1].split(" ")[1:]):
         return ""
-    return head[1].lower()
+    return "" if "\n" in text and _OTHER_HEAD.search(text) else head[1].lower()
 
 
 def names(text: str) -> frozenset[str]:

@@ -27,27 +27,29 @@ def scene(question: str = "What did Ben do?", **more) -> Scene:
     return Scene(query, records, SCORES, legs, None, np.array([10, 11, 12, 13]), **more)
 
 
+# "Where did you go?" and the others: of the words of the question, "ben" stands nowhere and every other one is a function word.
+NO_WORD = [0, 0, 0, 0]
 EXPECTED = {
     "score": [1.0, 0.5, 0.25, 0.125],
     "keyword": [0.0, 0.5, 1.0, 0.2],
     "vector": [1.0, 0.4, 0.0, 0.5],
     "both": [0.0, 0.5 * 0.4, 0.0, 0.2 * 0.5],
-    "keyword2": [0.0, 0.5 * 0.5, 1.0, 0.2 * 0.2],
-    "vector2": [1.0, 0.4 * 0.4, 0.0, 0.5 * 0.5],
     "instruction": [0, 0, 0, 0],
     "linked": [0, 0, 0, 0],
-    "document_keyword": [0, 0, 0, 0.2],  # longer than an embedder reads, and said by nobody
-    "document_vector": [0, 0, 0, 0.5],
-    "document_both": [0, 0, 0, 0.2 * 0.5],
+    "covered": NO_WORD,
+    "covered2": NO_WORD,
+    "covered_near": NO_WORD,
+    "document_vector": [0, 0, 0, 0.5],  # longer than an embedder reads, and said by nobody
+    "document_covered": NO_WORD,
     "before": [0, 1.0, 0.5, 0.25],
     "after": [0.5, 0.25, 0.125, 0],
     "before2": [0, 0, 1.0, 0.5],
-    "after2": [0.25, 0.125, 0, 0],
+    "beside": [0.5, 1.0, 0.5, 0.25],
+    "before_score": [0, 0.5, 0.25 * 0.5, 0.125 * 0.25],
+    "after_score": [0.5, 0.5 * 0.25, 0.25 * 0.125, 0],
     "reply": [0, 1.0, 0, 0],  # only the first one asks
     "before_long": [0, 0, 0.5, 0.25],
     "after_long": [0, 0, 0.125, 0],
-    "before_assistant": [0, 0, 0.5, 0],
-    "after_assistant": [0, 0, 0.125, 0],
     "wide": [0.875, 1.375, 1.625, 1.75],
     "thread": [1, 1, 1, 1],
     "voice": [0, 1, 0, 0],
@@ -56,10 +58,17 @@ EXPECTED = {
     "question": [1.0, 0, 0, 0],
     "short": [1.0, 0, 0, 0],
     "length": [score * math.log(len(text) + 1) / 5 for score, text in zip(SCORES, TEXTS, strict=True)],
-    "long_text": [math.log(len(text) + 1) / 5 for text in TEXTS],
+    "dated": [0, 0, 0, 0],
+    "counted": [0, 0, 0, 0],
     "own": [0, 0, 0, 0],
     "own_assistant": [0, 0, 0, 0],
+    "user_before": [0, 0, 0, 0],
+    "user_wide": [0, 0, 0, 0],
     "assistant": [0, 0, 0.25, 0],
+    "assistant_keyword": [0, 0, 1.0, 0],
+    "assistant_vector": [0, 0, 0, 0],
+    "assistant_after": [0, 0, 0.125, 0],
+    "preference": [0, 0, 0, 0],
     "newer": [0, 0.5 * 1 / 3, 0.25 * 2 / 3, 0.125],
 }
 
@@ -88,3 +97,32 @@ def test_the_default_adds_it_last():
 def test_without_threads_nobody_stands_near():
     alone = replace(scene(), places=None)
     assert not Ranker(before=1.0, after=1.0, wide=1.0).values(alone).any()
+
+
+def test_words_of_the_query_count_by_their_rarity_and_also_beside():
+    asked = scene("Who swam in the lake with a sister?")  # "swam", "lake" and "sister" in one text, "with" too
+    assert Ranker(covered=1.0).values(asked) == pytest.approx([0, 1, 0, 0])
+    assert Ranker(covered_near=1.0).values(asked) == pytest.approx([1, 1, 1, 0])
+    told = ("Lakes and ponds", "A pond", "", "")
+    records = tuple(replace(one, text=text) for one, text in zip(asked.records, told, strict=True))
+    two = replace(scene("the lakes, the ponds"), records=records)  # in one text and in two: ln(5 / 1.5) and ln(5 / 2.5)
+    share = math.log(5 / 2.5) / (math.log(5 / 2.5) + math.log(5 / 1.5))
+    assert Ranker(covered=1.0).values(two) == pytest.approx([1, share, 0, 0])
+
+
+def test_a_question_for_a_time_or_a_number_lifts_texts_that_have_one():
+    told = ("We met yesterday", "We met", "We met three times", "In 2019")
+    asked = scene("When did we meet?")
+    records = tuple(replace(one, text=text) for one, text in zip(asked.records, told, strict=True))
+    assert Ranker(dated=1.0).values(replace(asked, records=records)) == pytest.approx([1.0, 0, 0, 0.125])
+    counting = replace(scene("How many times did we meet?"), records=records)
+    assert Ranker(counted=1.0).values(counting) == pytest.approx([0, 0, 0.25, 0.125])
+
+
+def test_the_users_words_and_preferences():
+    asked = scene("What did I do?")
+    records = tuple(replace(one, speaker="user", kind="preference") for one in asked.records)
+    asked = replace(asked, records=records)
+    for name, like in (("user_before", "before"), ("user_wide", "wide")):
+        assert Ranker(**{name: 1.0}).values(asked) == pytest.approx(EXPECTED[like])
+    assert Ranker(preference=1.0).values(asked) == pytest.approx([1, 1, 1, 1])
