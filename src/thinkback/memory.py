@@ -25,6 +25,7 @@ from thinkback.inputs import (
     Fields,
     Where,
     changes_of,
+    check_fraction,
     check_limit,
     check_query,
     check_text,
@@ -237,6 +238,7 @@ class Memory:
         limit: int | None = None,
         recipe: str | Path | Recipe | None = None,
         max_tokens: int | None = None,
+        min_relevance: float | None = None,
         reflection_boost: float | None = None,
         now: Moment | None = None,
         vector: Vector | None = None,
@@ -248,11 +250,12 @@ class Memory:
     ) -> Recall:
         """Search: `recall("what is Caroline's pet called?", tags=["pets"], limit=5)`; `hit.why()` explains each score.
 
-        `overrides` change the recipe for this call, by path: `{"signals.recency.weight": 0.3}`. `extractor` finds the time that the
-        query names. `reflection_boost` is a factor for reflections. With `counted=False` it is only a look: the hits do not count
-        as used, so looking changes no later ranking.
+        Hits of a relevance below `min_relevance` are left out; `recall.answered` says whether there likely is an answer.
+        `overrides` change the recipe for this call, by path: `{"signals.recency.weight": 0.3}`. `extractor` finds the time that
+        the query names. `reflection_boost` is a factor for reflections. With `counted=False` it is only a look: the hits do not
+        count as used, so looking changes no later ranking.
         """
-        chosen = self._chosen(recipe, limit, max_tokens, reflection_boost)
+        chosen = self._chosen(recipe, limit, max_tokens, min_relevance, reflection_boost)
         if overrides:
             chosen = chosen.with_paths(overrides)
         moment = self.clock() if now is None else to_us(now)
@@ -466,11 +469,18 @@ class Memory:
         return self._vocabulary[1]
 
     def _chosen(
-        self, recipe: str | Path | Recipe | None, limit: int | None, max_tokens: int | None, boost: float | None
+        self,
+        recipe: str | Path | Recipe | None,
+        limit: int | None,
+        max_tokens: int | None,
+        min_relevance: float | None,
+        boost: float | None,
     ) -> Recipe:
         chosen = self.recipe if recipe is None else resolve(recipe)
-        asked = (limit, max_tokens, boost)
-        if asked == (None, None, None):
+        if min_relevance is not None:
+            check_fraction(min_relevance, "min_relevance")
+        asked = (limit, max_tokens, min_relevance, boost)
+        if asked == (None,) * len(asked):
             return chosen
         as_usual = all(type(value) in (int, float, type(None)) for value in asked)  # what is wrong may not be hashable
         return (_changed if as_usual else _changed.__wrapped__)(chosen, *asked)
@@ -519,8 +529,11 @@ def _most(limit: int | None) -> int | None:
 
 
 @lru_cache(maxsize=128, typed=True)
-def _changed(recipe: Recipe, limit: int | None, max_tokens: int | None, boost: float | None) -> Recipe:
+def _changed(
+    recipe: Recipe, limit: int | None, max_tokens: int | None, min_relevance: float | None, boost: float | None
+) -> Recipe:
     """Cached: building a recipe takes longer than half the steps of a search, and the same few changes recur."""
-    selection = {name: value for name, value in (("limit", limit), ("max_tokens", max_tokens)) if value is not None}
+    given = {"limit": limit, "max_tokens": max_tokens, "min_relevance": min_relevance}
+    selection = {name: value for name, value in given.items() if value is not None}
     signals = {} if boost is None else {Reflection.name: {"boost": boost}}
     return recipe.with_(selection=selection, signals=signals)

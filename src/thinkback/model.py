@@ -17,7 +17,9 @@ from thinkback.clock import from_us, iso
 from thinkback.errors import Notice
 from thinkback.fields import STANDING, TIMES, Kind, Priority, Tier
 
-DropCode = Literal["duplicate", "reflection_share", "budget", "diversity"]  # why selection left a candidate out
+DropCode = Literal[
+    "duplicate", "reflection_share", "budget", "diversity", "relevance"
+]  # why selection left a candidate out
 
 REFLECTION: Kind = "reflection"  # a memory that a consolidation made of others
 
@@ -430,6 +432,15 @@ class Contribution:
     formula: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """One input of a relevance; it adds weight · value to the log-odds that a hit answers."""
+
+    name: str
+    value: float
+    weight: float
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Column:
     """One step's contribution to every candidate at once."""
@@ -495,6 +506,8 @@ class Hit:
     placings: tuple[Placing, ...]
     contributions: tuple[Contribution, ...]
     members: tuple[str, ...] = ()  # of a reflection: the memories it was made from
+    relevance: float = 0.0  # the probability that it answers, 0 to 1; 0 where nothing was asked
+    evidence: tuple[Evidence, ...] = ()  # what the relevance was computed from
 
     @property
     def id(self) -> str:
@@ -510,14 +523,20 @@ class Hit:
         return Record.of(self.stored)
 
     def why(self) -> str:
-        """The contribution of each leg and signal, one per line, and their sum."""
+        """The contribution of each leg and signal, one per line, their sum, and the relevance with its evidence."""
         if not self.contributions:
             return "one of the newest memories; nothing was searched by, so it has no score"
         rows = [
             f"{c.delta:+.6f}  {c.step}:{c.name}{f'  ({c.formula})' if c.formula else ''}" for c in self.contributions
         ]
         places = ", ".join(f"{p.leg} #{p.rank} ({p.score:.4g})" for p in self.placings) or "no leg"
-        return "\n".join([f"found by {places}", *rows, f"={self.score:.6f}"])
+        return "\n".join([f"found by {places}", *rows, f"={self.score:.6f}", *self._relevant()])
+
+    def _relevant(self) -> list[str]:
+        if not self.evidence:
+            return []
+        inputs = " ".join(f"{one.weight * one.value:+.2f} {one.name} {one.value:.3g}" for one in self.evidence)
+        return [f"relevance {self.relevance:.2f}, log-odds {inputs}"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -83,14 +83,24 @@ class ContributionShape(TypedDict):
     formula: str
 
 
+class EvidenceShape(TypedDict):
+    """One input of a relevance; weight · value is what it adds to the log-odds."""
+
+    name: str
+    value: float
+    weight: float
+
+
 class HitShape(TypedDict):
     """One recalled memory with the exact reason for its place."""
 
     rank: int
     score: float | None  # null among the newest, where there was nothing to search by
+    relevance: float  # the probability that it answers
     memory: MemoryShape
     placings: list[PlacingShape]
     contributions: list[ContributionShape]
+    evidence: list[EvidenceShape]
     members: list[str]
 
 
@@ -157,6 +167,8 @@ class RecallShape(TypedDict):
     query: str
     recipe: str
     backends_used: list[str]
+    answered: bool  # whether the memory likely holds an answer
+    relevance: float  # the probability of that
     hits: list[HitShape]
     warnings: list[str]
 
@@ -222,9 +234,11 @@ def hit(found: Hit) -> HitShape:
     return {
         "rank": found.rank,
         "score": found.score if found.contributions else None,
+        "relevance": found.relevance,
         "memory": memory(found.record),
         "placings": [shaped(PlacingShape, placing) for placing in found.placings],
         "contributions": [shaped(ContributionShape, added) for added in found.contributions],
+        "evidence": [shaped(EvidenceShape, one) for one in found.evidence],
         "members": list(found.members),
     }
 
@@ -235,6 +249,8 @@ def recall(found: Recall, words: Mapping[Action, str] = PYTHON_WORDS) -> RecallS
         "query": found.trace.query.text,
         "recipe": found.trace.recipe.name,
         "backends_used": list(found.trace.backends_used),
+        "answered": found.answered,
+        "relevance": found.relevance,
         "hits": [hit(one) for one in found],
         "warnings": warnings(found.warnings, words),
     }

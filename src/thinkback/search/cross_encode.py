@@ -18,15 +18,17 @@ from thinkback.search.thread_order import Surroundings, surroundings
 from thinkback.stores.base import Store
 
 
-def cross_encode(ordered: Ordered, query: Query, recipe: Recipe, engine: Engine, notes: Notes) -> tuple[Ordered, int]:
-    """The order after the cross-encoder, and how many candidates it read; a failure keeps the order and adds a warning.
+def cross_encode(
+    ordered: Ordered, query: Query, recipe: Recipe, engine: Engine, notes: Notes
+) -> tuple[Ordered, dict[str, float]]:
+    """The order after the cross-encoder, and its score of each candidate it read; a failure keeps the order and adds a warning.
 
     A candidate that was not read counts as 0, so with `blend` it cannot rise above one that was. Before a blend the scores are
     divided by the best, so that the weight means the same whatever the signals added.
     """
     plan = recipe.reranker
     if plan is None or not len(ordered.order) or not query.text.strip():
-        return ordered, 0
+        return ordered, {}
     head = ordered.order[: plan.top]
     records = [ordered.records[row] for row in head]
     try:
@@ -34,7 +36,7 @@ def cross_encode(ordered: Ordered, query: Query, recipe: Recipe, engine: Engine,
         scores = verdicts(engine.reranker, query.text, texts, plan)
     except ThinkbackError as error:
         notes.warn("the cross-encoder failed; the order before it stands", error)
-        return ordered, 0
+        return ordered, {}
     values = np.zeros(len(ordered.records))
     read = np.array([score is not None for score in scores], dtype=bool)
     values[head[read]] = SCALES[plan.scale](np.array([score for score in scores if score is not None]))
@@ -42,7 +44,8 @@ def cross_encode(ordered: Ordered, query: Query, recipe: Recipe, engine: Engine,
         ordered = replace(ordered, ledger=relevance(ordered.ledger, 1.0))
     deltas = entering(ordered.ledger.totals, values, plan.how, plan.weight)
     column = Column("rerank", plan.model, deltas, values, plan.formula)
-    return reorder_head(ordered, column), int(read.sum())
+    raw = {record.id: score for record, score in zip(records, scores, strict=True) if score is not None}
+    return reorder_head(ordered, column), raw
 
 
 def verdicts(

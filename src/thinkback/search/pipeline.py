@@ -11,7 +11,7 @@ from dataclasses import replace
 from functools import partial
 
 from thinkback.errors import Notice, StoreConflict, StoreDamaged, StoreUnreachable, ThinkbackError
-from thinkback.model import REFLECTION, Filter, Hit, Placing, Run, Scored, StoredRecord, Timing
+from thinkback.model import REFLECTION, Drop, Filter, Hit, Placing, Run, Scored, StoredRecord, Timing
 from thinkback.models.embedders.base import unit
 from thinkback.reflections import members
 from thinkback.search.cross_encode import cross_encode
@@ -25,6 +25,7 @@ from thinkback.search.query.tags import Vocabulary
 from thinkback.search.query.time import extracted
 from thinkback.search.ranking import NEWEST, Gathered, Ordered, rank, reach
 from thinkback.search.recipes.model import Recipe
+from thinkback.search.relevance import HEAD, Judge, Relevance
 from thinkback.search.selection import Ranked, Selection, select
 from thinkback.search.thread_order import gaps
 from thinkback.search.trace import Recall, Trace
@@ -43,13 +44,16 @@ def search(
     notes, state, gathered = _read(text, filter, recipe, engine, given or {})
     ordered = rank(gathered, recipe)
     notes.lap("rank")
-    reranked = 0
+    verdicts: Mapping[str, float] = {}
     if gathered.searched:
-        ordered, reranked = cross_encode(ordered, gathered.query, recipe, engine, notes)
+        ordered, verdicts = cross_encode(ordered, gathered.query, recipe, engine, notes)
     notes.lap("cross-encode")
     kept, drops = select(in_order(ordered), recipe.selection.under(filter), gathered.vectors)
-    hits = _hits(kept, ordered, gathered.runs)
     notes.lap("select")
+    judge = _judge(ordered, gathered, engine, verdicts)
+    hits = _hits(kept, ordered, gathered.runs, judge)
+    hits, irrelevant = relevant(hits, recipe.selection.min_relevance)
+    notes.lap("relevance")
     trace = Trace(
         query=gathered.query,
         recipe=recipe,
@@ -58,10 +62,11 @@ def search(
         runs=gathered.runs,
         ledger=ordered.ledger,
         order=tuple(ordered.ledger.ids[row] for row in ordered.order),
-        drops=tuple(drops),
+        drops=tuple(sorted((*drops, *irrelevant), key=lambda drop: drop.rank)),
         skipped=ordered.skipped,
-        reranked=reranked,
+        reranked=len(verdicts),
         timings=tuple(notes.timings),
+        relevance=judge.whole if judge else Relevance(),
     )
     return Recall(hits, trace, tuple(notes.warnings), lambda id: absence(id, trace, engine.store))
 
@@ -114,6 +119,7 @@ def _dated(query: Query, engine: Engine, notes: Notes) -> Query:
 def gather(query: Query, recipe: Recipe, engine: Engine, notes: Notes) -> Gathered:
     """Run the legs concurrently, then read the candidates' records, edges and vectors in one batch each."""
     query, runs = retrieve(query, recipe, engine, notes)
+    query = _counted(query, engine, notes)
     for warning in (warning for run in runs for warning in run.warnings):
         notes.note(warning)
     if all(run.skipped is not None for run in runs):
@@ -136,6 +142,17 @@ def gather(query: Query, recipe: Recipe, engine: Engine, notes: Notes) -> Gather
     between = gaps([records[id] for id in ids], query.filter, engine.store, steps) if steps else None
     vectors = engine.store.vectors(ids) if recipe.selection.diversity > 0 and ids else {}
     return Gathered(query, tuple(runs), records, edges, between, vectors)
+
+
+def _counted(query: Query, engine: Engine, notes: Notes) -> Query:
+    """The query with the frequencies of its terms; without them, all its words count alike."""
+    try:
+        return query.counted(engine.store.frequencies)
+    except VIEW_LOST:
+        raise
+    except ThinkbackError as error:
+        notes.warn("the frequencies of words could not be read", error)
+        return query
 
 
 def _still(hits: Sequence[Scored], records: Mapping[str, StoredRecord]) -> tuple[Scored, ...]:
@@ -249,13 +266,34 @@ def in_order(ordered: Ordered) -> Iterator[Ranked]:
         yield Ranked(ordered.records[row], float(ordered.ledger.totals[row]), rank_now, int(row))
 
 
-def _hits(kept: Sequence[Ranked], ordered: Ordered, runs: Sequence[Run]) -> tuple[Hit, ...]:
+def _judge(ordered: Ordered, gathered: Gathered, engine: Engine, verdicts: Mapping[str, float]) -> Judge | None:
+    """What tells the relevance of hits; None if nothing was searched."""
+    if not gathered.searched:
+        return None
+    head = [ordered.records[row] for row in ordered.order[: 2 * HEAD]]
+    head = [record for record in head if record.kind != REFLECTION][:HEAD]
+    return Judge(gathered.query, gathered.runs, head, engine.embedder, verdicts)
+
+
+def relevant(hits: Sequence[Hit], least: float) -> tuple[tuple[Hit, ...], list[Drop]]:
+    """The hits that are relevant enough, ranked anew, and the drops of the others."""
+    kept = [hit for hit in hits if hit.relevance >= least]
+    drops = [
+        Drop(hit.id, "relevance", f"its relevance {hit.relevance:.3g} is below {least:g}", hit.score, hit.rank)
+        for hit in hits
+        if hit.relevance < least
+    ]
+    return tuple(replace(hit, rank=place) if hit.rank != place else hit for place, hit in enumerate(kept, 1)), drops
+
+
+def _hits(kept: Sequence[Ranked], ordered: Ordered, runs: Sequence[Run], judge: Judge | None) -> tuple[Hit, ...]:
     wanted = {candidate.record.id for candidate in kept}
     placings: dict[str, list[Placing]] = {id: [] for id in wanted}
     for run in runs:
         for rank_in_leg, hit in enumerate(run.hits, 1):
             if hit.id in wanted:
                 placings[hit.id].append(Placing(run.leg, rank_in_leg, hit.score))
+    judged = [Relevance() if judge is None else judge.hit(candidate.record) for candidate in kept]
     return tuple(
         Hit(
             rank=place,
@@ -264,6 +302,8 @@ def _hits(kept: Sequence[Ranked], ordered: Ordered, runs: Sequence[Run]) -> tupl
             placings=tuple(placings[candidate.record.id]),
             contributions=ordered.ledger.contributions(candidate.row),
             members=members(candidate.record) if candidate.record.kind == REFLECTION else (),
+            relevance=found.probability,
+            evidence=found.evidence,
         )
-        for place, candidate in enumerate(kept, 1)
+        for place, (candidate, found) in enumerate(zip(kept, judged, strict=True), 1)
     )

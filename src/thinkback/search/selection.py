@@ -16,6 +16,7 @@ CHARACTERS_PER_TOKEN = 4  # rule of thumb for English; a budget is an upper boun
 class Selection:
     """`limit` ≤ 0: no cap; `max_tokens` 0: no budget; `diversity` 0: plain order, towards 1: more varied hits (MMR).
 
+    Hits of a relevance below `min_relevance` are left out, and nothing takes their places.
     `reflection_share` is a share of what is returned or, with `share_of_limit`, of the limit.
     """
 
@@ -26,11 +27,13 @@ class Selection:
     share_of_limit: bool = False
     diversity: float = 0.0
     diversity_pool: int = 50
+    min_relevance: float = 0.0
 
     def __post_init__(self) -> None:
         between(0, 1, self.reflection_share, "selection.reflection_share")
         between(0, 1, self.diversity, "selection.diversity")
         at_least(0, self.diversity_pool, "selection.diversity_pool")
+        between(0, 1, self.min_relevance, "selection.min_relevance")
 
     def under(self, filter: Filter) -> "Selection":
         """The selection without a cap on reflections if the filter asks for nothing else."""

@@ -2,7 +2,7 @@
 
 import hashlib
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import overload
 
 from thinkback.errors import Notice
@@ -10,6 +10,7 @@ from thinkback.model import Drop, Hit, Ledger, Run, Timing
 from thinkback.search.query.parse import Query
 from thinkback.search.ranking import NEWEST
 from thinkback.search.recipes.model import Recipe
+from thinkback.search.relevance import Relevance
 from thinkback.stores.base import StoreState
 
 
@@ -40,6 +41,7 @@ class Trace:
     skipped: tuple[tuple[str, str], ...]  # legs and signals that did not take part, and why
     reranked: int  # how many candidates the cross-encoder read
     timings: tuple[Timing, ...]
+    relevance: Relevance = field(default_factory=Relevance)
 
     @property
     def backends_used(self) -> tuple[str, ...]:
@@ -100,6 +102,16 @@ class Hits(Sequence[Hit]):
     @property
     def ids(self) -> tuple[str, ...]:
         return tuple(hit.id for hit in self.hits)
+
+    @property
+    def relevance(self) -> float:
+        """The probability, 0 to 1, that the memory holds an answer; also where a gate left out all hits."""
+        return self.trace.relevance.probability
+
+    @property
+    def answered(self) -> bool:
+        """Whether the memory likely holds an answer: its relevance reaches the default gate."""
+        return self.trace.relevance.answered
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -27,7 +27,8 @@ def hits(found: Recall, explained: bool, named: Mapping[str, Record] | None = No
     A theme is shown with its first members, and those in `named` with their first words.
     """
     if not found:
-        return styled("nothing found", "yellow")
+        left_out = sum(drop.code == "relevance" for drop in found.trace.drops)
+        return styled(f"nothing relevant found ({left_out} left out)" if left_out else "nothing found", "yellow")
     parts: list[RenderableType] = [_hit(hit, named or {}, explained) for hit in found]
     return Group(*parts, *([_trace(found)] if explained else []))
 
@@ -45,7 +46,11 @@ def _hit(hit: Hit, named: Mapping[str, Record], explained: bool) -> RenderableTy
     record = hit.record
     # The newest memories, which answer an empty question, have no score.
     grid.add_row(str(hit.rank), f"{hit.score:.4f}" if hit.contributions else "", _content(hit, named))
-    grid.add_row("", "", styled(moment(record.date), "blue") + styled("  ") + details(record))
+    grid.add_row(
+        "",
+        f"{hit.relevance:.0%}" if hit.evidence else "",
+        styled(moment(record.date), "blue") + styled("  ") + details(record),
+    )
     return Group(grid, Padding(explanation(hit), (0, 0, 1, 5))) if explained else grid
 
 
@@ -90,7 +95,15 @@ def explanation(hit: Hit) -> RenderableType:
     if not hit.contributions:
         return _places(hit)
     grid.add_row(styled(_bar(0, hit.score * scale), "bold cyan"), styled(f"={hit.score:.6f}", "bold cyan"), "score", "")
-    return Group(_places(hit), grid)
+    return Group(_places(hit), grid, *([_evidence(hit)] if hit.evidence else []))
+
+
+def _evidence(hit: Hit) -> Text:
+    """What the relevance was computed from: what each input adds to the log-odds, and its value."""
+    line = styled("relevance ", "dim") + styled(f"{hit.relevance:.0%}", "green") + styled(", log-odds", "dim")
+    for one in hit.evidence:
+        line += styled(f" {one.weight * one.value:+.2f}") + styled(f" {one.name} ({one.value:.3g})", "dim")
+    return line
 
 
 def _bar(begin: float, end: float) -> str:

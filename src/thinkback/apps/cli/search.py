@@ -50,6 +50,9 @@ class Formula:
         Option("--limit", "-n", min=0, help="Maximum number of hits (default: the recipe's; 0 = all)."),
     ] = None
     max_tokens: Annotated[int | None, Option(min=0, help="Token budget for all texts together (0 = none).")] = None
+    min_relevance: Annotated[
+        float | None, Option(min=0, max=1, help="Leave out hits that answer with less than this probability.")
+    ] = None
     now: Now = None
     cycle: Annotated[int | None, Option(help="The current cycle, for recency by cycles.")] = None
     reflection_boost: Annotated[
@@ -63,7 +66,7 @@ class Formula:
 
     def given(self) -> dict[str, Any]:
         """The other options, as keyword arguments of `recall`."""
-        names = ("limit", "max_tokens", "cycle", "reflection_boost")
+        names = ("limit", "max_tokens", "min_relevance", "cycle", "reflection_boost")
         return {"now": time_of(self.now), **{name: getattr(self, name) for name in names}}
 
 

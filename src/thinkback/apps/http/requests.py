@@ -114,6 +114,9 @@ class Recall(Where):
     max_tokens: int | None = Field(
         None, ge=0, le=10_000_000, description="Approximate maximum number of tokens of text."
     )
+    min_relevance: Fraction | None = Field(
+        None, description="Leave out hits that answer with less than this probability."
+    )
     reflection_boost: float | None = Field(None, ge=0, le=1000, description="A factor for the score of reflections.")
     now: Time | None = Field(None, description="The time of the search (default: now).")
     vector: Numbers | None = Field(None, description="The embedding of the query, instead of the embedder's.")

@@ -46,6 +46,7 @@ class FoundShape(TypedDict):
     id: str
     rank: int
     score: float
+    relevance: float
     text: str
     date: str
     kind: str
@@ -57,8 +58,12 @@ class FoundShape(TypedDict):
 
 
 class FoundAnswer(TypedDict):
-    """The memories a search found, best first; `left_out` did not fit into max_tokens."""
+    """The memories a search found, best first; `left_out` did not fit into max_tokens.
 
+    `answered` is whether they likely hold an answer, `relevance` of a memory the probability that it does.
+    """
+
+    answered: bool
     memories: list[FoundShape]
     backends_used: list[str]
     left_out: int
@@ -138,6 +143,7 @@ def found(recall: Recall, explain: bool) -> Answer[FoundAnswer]:
     """The result of a search: every memory quoted, and as data."""
     left_out = sum(drop.code == "budget" for drop in recall.trace.drops)
     structured: FoundAnswer = {
+        "answered": recall.answered,
         "memories": [_found(hit, explain) for hit in recall],
         "backends_used": list(recall.trace.backends_used),
         "left_out": left_out,
@@ -145,6 +151,8 @@ def found(recall: Recall, explain: bool) -> Answer[FoundAnswer]:
     }
     quoted = [Quoted.of(hit.record) for hit in recall]
     remarks = [f"{left_out} more did not fit into max_tokens."] if left_out else []
+    if len(recall) and recall.trace.relevance.evidence and not recall.answered:
+        remarks.append("The memory likely holds no answer to this.")
     explained = [_explained(hit) for hit in recall] if explain else []
     warnings = _warned(structured["warnings"])
     return Answer(shown(structured), "\n".join([quote(quoted), *remarks, *explained, *warnings]))
@@ -250,6 +258,7 @@ def _found(hit: Hit, explain: bool) -> FoundShape:
         "id": record.id,
         "rank": hit.rank,
         "score": hit.score,
+        "relevance": hit.relevance,
         "text": record.text,
         "date": str(iso(record.date)),
         "kind": record.kind,

@@ -58,7 +58,7 @@ def _object(help: str) -> Any:
 _FILTER = (
     f'{{"tags": ["a"], "since": "2026-05-01"}}; also kinds, threads, until, as_of, known_at, everything, …: {GUIDE}'
 )
-_CHANGE = f"For this call: recipe, cycle, overrides, explain, reflections_only: {GUIDE}"
+_CHANGE = f"For this call: recipe, min_relevance (0 to 1), cycle, overrides, explain, reflections_only: {GUIDE}"
 _FIELDS = f"thread, importance (0 to 1), valid_from, valid_to, metadata, source, …: {GUIDE}"
 _UPDATED = 'valid_from, valid_to, importance, metadata, …; "" clears one.'
 
@@ -85,6 +85,7 @@ class Change(Arguments):
     """What `recall` may change for one call."""
 
     recipe: str | None = None
+    min_relevance: float | None = Field(default=None, ge=0, le=1)
     cycle: int | None = None
     overrides: dict[str, Any] = {}
     explain: bool = False
@@ -182,6 +183,7 @@ def recall(memory: Memory, asked: RecallArguments, caller: Caller) -> Answer[ans
         limit=asked.limit,
         recipe=recipe,
         max_tokens=asked.max_tokens,
+        min_relevance=change.min_relevance,
         vector=_vector(change),
         cycle=change.cycle,
         overrides=change.overrides,

@@ -56,12 +56,19 @@ class Query:
     tags: tuple[InferredTag, ...] = ()
     vector: Vector | None = None
     focused: str | None = None
+    counts: tuple[int, Mapping[str, int]] | None = None  # of all memories, and of those with each term
     no_vector: str = "there is no embedder and no query vector"
     cycle: int | None = None
 
     @property
     def now(self) -> int:
         return self.filter.now
+
+    def counted(self, frequencies: Callable[[Sequence[str]], tuple[int, Mapping[str, int]]]) -> "Query":
+        """The same query with the number of memories that contain each of its terms, read once."""
+        if self.counts is not None or not self.keywords.terms:
+            return self
+        return replace(self, counts=frequencies([term.text for term in self.keywords.terms]))
 
     def with_vector(self, vector: Vector) -> "Query":
         """The same query with its embedding."""
@@ -73,7 +80,8 @@ def focus(query: Query, frequencies: Callable[[Sequence[str]], tuple[int, Mappin
     words = [term.text for term in query.keywords.terms if not term.prefix and not term.phrase]
     if query.keywords.mode != "bare" or not words or len(query.text) > LONGEST_FOCUSED:
         return query
-    total, counts = frequencies(words)
+    query = query.counted(frequencies)
+    total, counts = query.counts or (0, {})
     everywhere = [word for word in words if counts[word] * 2 > total]
     if not everywhere or len(everywhere) == len(words) or total < FEWEST_MEMORIES:
         return query

@@ -10,11 +10,17 @@ export function hitCard(hit, { query, terms, extent, onOpen }) {
   const card = memoryCard(hit.memory, { terms, onOpen, rank: hit.rank });
   card.querySelector(".card-body").append(
     h("div.card-score", null, bars.stacked(hit, extent, onOpen), h("data.score", { value: hit.score, title: String(hit.score) }, format.score(hit.score))),
+    ...(hit.evidence.length ? [relevance(hit)] : []),
     h("div.card-foot", null, placings(hit), query.trim() && verdict(query, hit.memory)),
   );
   card.setAttribute("aria-describedby", `why-${hit.rank}`);
   card.querySelector(".bar").id = `why-${hit.rank}`;
   return card;
+}
+
+function relevance(hit) {
+  const inputs = hit.evidence.map((one) => `${(one.weight * one.value).toFixed(2)} ${one.name} (${format.score(one.value)})`);
+  return h("p.relevance", { title: `log-odds: ${inputs.join(", ")}` }, `${Math.round(hit.relevance * 100)} % likely an answer`);
 }
 
 // `onOpen` is called when the card is chosen with the pointer; keys are handled by the list.

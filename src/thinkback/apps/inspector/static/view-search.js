@@ -143,7 +143,7 @@ function browse(state, signal, after) {
   return api.get("/v1/memories", { ...filters(state), limit: PAGE, after }, signal);
 }
 
-function summary({ hits, trace, recipe }) {
+function summary({ hits, trace, recipe, answered }) {
   const took = trace.timings.reduce((sum, timing) => sum + timing.us, 0);
   const steps = trace.timings.map((timing) => `${timing.step} ${format.milliseconds(timing.us)}`).join(", ");
   const scope = filterSentence();
@@ -152,6 +152,7 @@ function summary({ hits, trace, recipe }) {
     h("strong", null, format.many(hits.length, "hit")), ` of ${format.many(trace.order.length, "candidate")}`,
     h("span.took", { title: steps }, format.milliseconds(took)), h("span.by", null, recipe),
     scope && h("span.scope", null, scope),
+    hits.length > 0 && !answered && h("span.scope.unanswered", null, "probably no answer here"),
     understood.length > 0 && h("span.scope", null, "understood: ", h("bdi", null, understood.join(", "))));
 }
 

@@ -1,0 +1,159 @@
+"""Learn the weights of `search/relevance.py`: answerable and unanswerable questions, leaving one conversation out.
+
+    python benchmarks/relevance.py locomo-dev.json beam-dev.json qmsum-dev.json [--precise] [--save FILE]
+
+Every question is asked of its own conversation and, made unanswerable, of another one (`thinkback.evaluate.answers`); so are
+those that a single session answers, of that session alone, because small memories look different. Prints the measures of the
+model when each conversation is judged by weights learned on the others, then the weights learned on all of them.
+"""
+
+import argparse
+import pickle
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from thinkback.apps.cli.bench import vector_cache
+from thinkback.evaluate.answers import Asked, asked, renamed, summary
+from thinkback.evaluate.answers import _newest as newest
+from thinkback.evaluate.answers import _speakers as speakers
+from thinkback.evaluate.datasets.base import Corpus, Dataset
+from thinkback.evaluate.datasets.locomo import read_locomo
+from thinkback.evaluate.systems import Recipes
+from thinkback.evaluate.vectors import CachedEmbedder
+from thinkback.models.embedders import open_embedder
+from thinkback.search import relevance
+from thinkback.search.recipes.named import DEFAULT, PRECISE
+from thinkback.stores.sqlite.vector_cache import VectorCache
+
+SESSIONS = 3  # of each conversation, as small memories
+RIDGE = 3e-3
+
+
+def sessions(dataset: Dataset) -> Iterator[tuple[Corpus, list[Asked]]]:
+    """Some sessions as memories of their own, with the questions they answer and as many of other conversations."""
+    for place, corpus in enumerate(dataset.corpora):
+        other = dataset.corpora[(place + 1) % len(dataset.corpora)]
+        theirs = [q for q in dataset.questions if q.corpus_id == other.id]
+        threads = list(dict.fromkeys(d.thread for d in corpus.documents))
+        for thread in threads[:: max(1, len(threads) // SESSIONS)]:
+            part = Corpus(corpus.id, tuple(d for d in corpus.documents if d.thread == thread))
+            ids = {d.id for d in part.documents}
+            own = [q for q in dataset.questions if q.corpus_id == corpus.id and ids.issuperset(q.gold)]
+            made = [renamed(q.text, speakers(other), speakers(corpus)) for q in theirs[: len(own)]]
+            yield (
+                part,
+                [
+                    *(Asked(corpus.id, q.text, "own", q.now_us) for q in own),
+                    *(Asked(corpus.id, text, "other", newest(corpus)) for text in made),
+                ],
+            )
+
+
+def collect(
+    files: Sequence[Path], precise: bool
+) -> list[tuple[str, bool, Asked, dict[str, float], list[tuple[bool, dict[str, float]]]]]:
+    """For every question: conversation, whether of a small memory, the question, its inputs, and those of its hits with gold."""
+    recipe, rows = (PRECISE if precise else DEFAULT), []
+    with VectorCache(vector_cache()) as cache:
+        recipes = Recipes([recipe], CachedEmbedder(open_embedder("default"), cache), "default" if precise else None)
+        for file in files:
+            dataset = read_locomo(file)
+            questions = asked(dataset)
+            gold = {(q.corpus_id, q.text): q.gold for q in dataset.questions}
+            whole = [(c, [q for q in questions if q.corpus_id == c.id], False) for c in dataset.corpora]
+            parts = [] if precise else [(c, qs, True) for c, qs in sessions(dataset) if qs]
+            for corpus, own, small in [*whole, *parts]:
+                with recipes.memory_of(corpus) as memory:
+                    for question in own:
+                        found = memory.recall(question.text, now=question.now_us, recipe=recipe)
+                        values = {one.name: one.value for one in found.trace.relevance.evidence}
+                        right = gold.get((question.corpus_id, question.text), {}) if question.answerable else {}
+                        hits = [(hit.id in right, {e.name: e.value for e in hit.evidence}) for hit in found]
+                        rows.append((f"{file.stem}/{corpus.id}", small, question, values, hits))
+                print(file.stem, corpus.id, small, len(rows), flush=True)
+    return rows
+
+
+def fitted(values: np.ndarray, answers: np.ndarray, weights: np.ndarray | None = None) -> np.ndarray:
+    """Weights of a ridge logistic by Newton's method, the first column being the prior; values are scaled inside."""
+    scale = values.std(axis=0)
+    scale[0] = 1.0
+    scale[scale == 0] = 1.0
+    x, found = values / scale, np.zeros(values.shape[1])
+    counts = np.ones(len(x)) if weights is None else weights
+    ridge = np.eye(len(found)) * RIDGE * len(x)
+    ridge[0, 0] = 0
+    centre = x.mean(axis=0)
+    centre[0] = 0
+    x = x - centre
+    for _ in range(50):
+        p = 1 / (1 + np.exp(-np.clip(x @ found, -30, 30)))
+        bend = (x * (counts * p * (1 - p) + 1e-9)[:, None]).T @ x + ridge
+        step = np.linalg.solve(bend, x.T @ (counts * (answers - p)) - ridge @ found)
+        found = found + step
+        if np.abs(step).max() < 1e-9:
+            break
+    found[0] -= found @ centre
+    return found / scale
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("files", nargs="+", type=Path)
+    parser.add_argument("--precise", action="store_true", help="also with the cross-encoder")
+    parser.add_argument("--words", action="store_true", help="only the inputs that need no embedder")
+    parser.add_argument("--save", type=Path, help="keep what was collected, and use it if it is there")
+    options = parser.parse_args()
+    if options.save and options.save.exists():
+        rows = pickle.loads(options.save.read_bytes())
+    else:
+        rows = collect(options.files, options.precise)
+        if options.save:
+            options.save.write_bytes(pickle.dumps(rows))
+    names = [n for n in relevance.WORDS if not n.startswith("own ")] if options.words else list(rows[0][3])
+    values = np.array([[row[3].get(name, 0.0) for name in names] for row in rows])
+    answers = np.array([row[2].answerable for row in rows])
+    home = np.array([row[0] for row in rows])
+    small = np.array([row[1] for row in rows])
+    judged = np.zeros(len(rows))
+    for one in sorted(set(home)):
+        weights = fitted(values[home != one], answers[home != one])
+        judged[home == one] = 1 / (1 + np.exp(-values[home == one] @ weights))
+    report("all conversations", rows, judged, ~small)
+    for name in sorted({one.split("/")[0] for one in home}):
+        report(name, rows, judged, ~small & np.char.startswith(home, name))
+    if small.any():
+        report("single sessions", rows, judged, small)
+    print({name: float(f"{weight:.4g}") for name, weight in zip(names, fitted(values, answers), strict=True)})
+    standing(rows, options.words)
+
+
+def report(name: str, rows: Sequence, judged: np.ndarray, here: np.ndarray) -> None:
+    found = summary(name, [(row[2], value) for row, value, yes in zip(rows, judged, here, strict=True) if yes])
+    print(
+        f"{name:20} {dict(found.counts)} AUROC {found.auroc:.3f}, without nonsense {found.auroc_hard:.3f}, "
+        f"calibration error {found.calibration_error:.3f}, refused {found.refused:.3f} at gate {found.gate:.2f}"
+    )
+
+
+def standing(rows: Sequence, words: bool) -> None:
+    """The weights of a hit's own inputs: gold hits against the others of the same question."""
+    names = (
+        [n for n in relevance.WORDS if n.startswith("own ")]
+        if words
+        else sorted({n for r in rows for _, e in r[4] for n in e if n.startswith("own ")})
+    )
+    pairs = [
+        (gold, [1.0, *(e.get(n, 0.0) for n in names)])
+        for row in rows
+        for gold, e in row[4]
+        if any(g for g, _ in row[4])
+    ]
+    weights = fitted(np.array([v for _, v in pairs]), np.array([g for g, _ in pairs], dtype=float))
+    print({name: float(f"{weight:.4g}") for name, weight in zip(names, weights[1:], strict=True)})
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,258 @@
+"""How likely it is that the memory answers a question at all, and how likely each hit does: one small logistic.
+
+    relevance of a hit = 1 / (1 + exp(−Σ weight · value))
+
+The values of the whole question are the same for all hits; those of a hit are its distance from the best one, so the best hit
+has the probability that there is an answer at all. The weights were learned on questions that their conversation answers and
+on the same questions asked of other conversations (`benchmarks/relevance.py`). Everything is computed from what the search has
+read anyway, and nothing depends on the weights of a recipe, so the numbers of two recipes can be compared.
+"""
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import pairwise
+
+from thinkback.model import REFLECTION, Evidence, Run, StoredRecord
+from thinkback.search.query.parse import Query
+
+GATE = (
+    0.4  # the default for text that is injected without being asked for; `recall.answered` means that a hit reaches it
+)
+
+HEAD = 5  # the first candidates are read for evidence
+CLOSE = 4  # words apart at most
+COSINES = 50  # of the vector run
+LONGEST = 3000  # characters of a text that are read
+ASKING = 0.2  # the weight of a word that asks for something, beside those that say for what
+
+PRIOR = "prior"
+# The weights by what was there to judge by: words alone, also vectors of the default embedder, also its cross-encoder's scores.
+# Those of a hit's own inputs have the direction that best tells gold hits from others, and such a length that at the gate four of
+# five gold hits among the first ten stay.
+WORDS = {
+    PRIOR: -2.191,
+    "covered": 4.828,
+    "together": 3.21,
+    "unknown": -0.058,
+    "dated": 1.291,
+    "size": 0.0,
+    "own words": 5.0,
+}
+VECTORS = {
+    PRIOR: -24.33,
+    "covered": 2.536,
+    "together": 1.927,
+    "unknown": -0.0276,
+    "dated": 1.341,
+    "size": -0.162,
+    "cosine": 26.74,
+    "lead": 49.01,
+    "both": 48.26,
+    "own words": 4.3,
+    "own cosine": 27.7,
+}
+VERDICTS = {**VECTORS, "verdict": 0.3, "own verdict": 0.3}
+CALIBRATED = ("e5-small",)  # embedders whose cosines the weights of VECTORS are for
+
+_WORD = re.compile(r"[^\W_]+")
+_ENDINGS = (
+    *(
+        "ations",
+        "ation",
+        "ingly",
+        "ments",
+        "ment",
+        "ings",
+        "ness",
+        "ies",
+        "ied",
+        "ing",
+        "ers",
+        "est",
+        "ion",
+        "ed",
+        "er",
+    ),
+    *("es", "ly", "al", "s", "e", "y"),
+)
+_ASKING = (
+    "summarize summary discuss discussion mention describe description list order think thought say said tell told talk "
+    "according opinion explain question answer conversation chat aspect walk kind type name called likely consider idea "
+    "regarding concerning related specific specifically ever different various thing something someone person people bring "
+    "brought share throughout across previously recommend suggest advise reason currently recently"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Relevance:
+    """The probability that the memory holds an answer, and the inputs it was computed from."""
+
+    probability: float = 0.0
+    evidence: tuple[Evidence, ...] = ()
+
+    @property
+    def answered(self) -> bool:
+        """Whether an answer is likely enough for the default gate."""
+        return self.probability >= GATE
+
+
+@lru_cache(maxsize=20_000)
+def stem(word: str) -> str:
+    """A lower-cased word without its English ending; rough, but the same for a question and a text."""
+    for ending in _ENDINGS:
+        if word.endswith(ending) and len(word) - len(ending) >= 3:
+            word = word[: -len(ending)]
+            break
+    return word[:-1] if len(word) > 3 and word[-1] == word[-2] else word
+
+
+ASKING_STEMS = frozenset(map(stem, _ASKING.split()))
+
+
+@dataclass(frozen=True, slots=True)
+class _Word:
+    """A word or a phrase of unspaced script that the question asks for, and its inverse document frequency."""
+
+    stem: str
+    phrase: bool
+    weight: float
+    known: bool
+
+
+def _asked(query: Query) -> tuple[list[_Word], float]:
+    """What the question asks for, apart from the time it names, and the weight of the rarest possible word."""
+    total, counts = query.counts or (0, {})
+    time = set() if query.anchor is None else set(_WORD.findall(query.anchor.phrase.lower()))
+    asked = []
+    for term in query.keywords.terms:
+        text = term.text.lower()
+        if text in time:
+            continue
+        count = counts.get(term.text, 0)
+        spelt = text if term.phrase else stem(text)
+        rarity = math.log(1 + (total - count + 0.5) / (count + 0.5)) if total else 1.0
+        asked.append(_Word(spelt, term.phrase, rarity * (ASKING if spelt in ASKING_STEMS else 1), count > 0))
+    return asked, math.log(2 + 2 * total)
+
+
+@dataclass(frozen=True, slots=True)
+class _Reading:
+    """Which of the words a text has, as weights, and the pairs of neighbouring words that stand close together."""
+
+    has: tuple[float, ...]
+    close: frozenset[int]
+
+
+def _read(record: StoredRecord, asked: Sequence[_Word], pairs: bool) -> _Reading:
+    text = (record.essence or record.text if record.kind == REFLECTION else record.text)[:LONGEST].lower()
+    places: dict[str, list[int]] = {}
+    for place, word in enumerate(_WORD.findall(text)):
+        places.setdefault(stem(word), []).append(place)
+    for word in _WORD.findall((record.speaker or "").lower()) + [w for tag in record.tags for w in _WORD.findall(tag)]:
+        places.setdefault(stem(word), [])
+    has = [(word.stem in text if word.phrase else word.stem in places) * word.weight for word in asked]
+    close = {
+        number
+        for number, (one, other) in enumerate(pairwise(asked))
+        if pairs and _are_close(places.get(one.stem, ()), places.get(other.stem, ()))
+    }
+    return _Reading(tuple(has), frozenset(close))
+
+
+def _are_close(some: Sequence[int], others: Sequence[int]) -> bool:
+    return any(abs(one - other) <= CLOSE for one in some[:20] for other in others[:20])
+
+
+class Judge:
+    """Judges the hits of one search."""
+
+    def __init__(
+        self,
+        query: Query,
+        runs: Sequence[Run],
+        head: Sequence[StoredRecord],
+        embedder: str | None,
+        verdicts: Mapping[str, float],
+    ) -> None:
+        """`head` are the best candidates; `verdicts` are scores of the cross-encoder, from 0 to 1, by memory."""
+        self._asked, self._rarest = _asked(query)
+        self._mass = sum(word.weight for word in self._asked) or 1.0
+        vector = next((run for run in runs if run.leg == "vector" and run.skipped is None and run.hits), None)
+        calibrated = (embedder or "").startswith(CALIBRATED)
+        self._cosines = [hit.score for hit in vector.hits[:COSINES]] if vector and calibrated else []
+        self._cosine = {hit.id: hit.score for hit in (*vector.hits, *vector.filled)} if vector and calibrated else {}
+        self._verdicts = {id: _logit(score) for id, score in verdicts.items()} if self._cosines else {}
+        self._weights = VERDICTS if self._verdicts else VECTORS if self._cosines else WORDS
+        self._own = {name: weight for name, weight in self._weights.items() if name.startswith("own ")}
+        self._readings: dict[str, _Reading] = {}
+        self._question = self._of_question(query, head)
+        self._best = max((self._standing(record) for record in head), default=(0.0, {}), key=lambda own: own[0])
+        self.whole = _relevance(self._question)
+
+    def hit(self, record: StoredRecord) -> Relevance:
+        """The relevance of one hit, with its evidence."""
+        standing, own = self._standing(record)
+        if standing >= self._best[0]:
+            return self.whole
+        apart = [Evidence(name, own[name] - self._best[1][name], self._own[name]) for name in own]
+        return _relevance((*self._question, *apart))
+
+    def _standing(self, record: StoredRecord) -> tuple[float, dict[str, float]]:
+        """What a hit has of its own: the share of the question's words, its cosine, its verdict."""
+        values = {"own words": sum(self._reading(record).has) / self._mass}
+        if self._cosines:
+            values["own cosine"] = self._cosine.get(record.id, self._cosines[-1])
+        if self._verdicts:
+            values["own verdict"] = self._verdicts.get(record.id, min(self._verdicts.values()))
+        return sum(self._own[name] * value for name, value in values.items()), values
+
+    def _reading(self, record: StoredRecord, pairs: bool = False) -> _Reading:
+        if record.id not in self._readings:
+            self._readings[record.id] = _read(record, self._asked, pairs)
+        return self._readings[record.id]
+
+    def _of_question(self, query: Query, head: Sequence[StoredRecord]) -> tuple[Evidence, ...]:
+        readings = [self._reading(record, pairs=True) for record in head]
+        shares = [sum(reading.has) / self._mass for reading in readings]
+        values = {
+            PRIOR: 1.0,
+            "covered": max(shares, default=0.0),
+            "together": self._together(readings),
+            "unknown": sum(word.weight for word in self._asked if not word.known) / self._rarest,
+            "dated": _dated(query, head),
+            "size": math.log(1 + (query.counts or (0, {}))[0]),
+        }
+        if self._cosines:
+            mean = sum(self._cosines) / len(self._cosines)
+            leads = [self._cosine.get(record.id, self._cosines[-1]) - mean for record in head]
+            values["cosine"] = sum(self._cosines[:3]) / len(self._cosines[:3])
+            values["lead"] = self._cosines[0] - mean
+            values["both"] = max((share * lead for share, lead in zip(shares, leads, strict=True)), default=0.0)
+        if self._verdicts:
+            values["verdict"] = max(self._verdicts.values())
+        return tuple(Evidence(name, value, self._weights[name]) for name, value in values.items())
+
+    def _together(self, readings: Sequence[_Reading]) -> float:
+        close = frozenset[int]().union(*(reading.close for reading in readings[:3]))
+        return sum(min(self._asked[n].weight, self._asked[n + 1].weight) for n in close) / self._rarest
+
+
+def _dated(query: Query, head: Sequence[StoredRecord]) -> float:
+    """1 if the question names a time and one of the best candidates is of that time, −1 if none is, 0 if it names none."""
+    if query.anchor is None or not head:
+        return 0.0
+    begin, end = query.anchor.window
+    return 1.0 if any(begin <= record.date <= end for record in head) else -1.0
+
+
+def _logit(score: float) -> float:
+    sure = min(max(score, 1e-6), 1 - 1e-6)
+    return math.log(sure / (1 - sure))
+
+
+def _relevance(evidence: Sequence[Evidence]) -> Relevance:
+    odds = sum(one.weight * one.value for one in evidence)
+    return Relevance(1 / (1 + math.exp(-max(min(odds, 700.0), -700.0))), tuple(evidence))

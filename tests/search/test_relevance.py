@@ -1,0 +1,94 @@
+"""Relevance: the probability that a hit answers, what it was computed from, and the gate."""
+
+import math
+
+import pytest
+from engine_fixtures import toy_memory
+from tests.helpers.codes import raises
+
+from thinkback.errors import InvalidInput
+from thinkback.search.relevance import GATE, stem
+from thinkback.search.trace import Recall
+
+NONSENSE = ["asdfgh qwerty", "zzyzx plugh", "blorf the snargle?", "?!", "xq"]
+
+
+def asked(question: str, **given: object) -> Recall:
+    with toy_memory() as m:
+        m.remember("Caroline adopted a grey cat, Oscar", tags=["pets"], valid_from="2023-05-08")
+        m.remember("John went hiking in the mountains", speaker="John", valid_from="2023-06-01")
+        m.remember("The deployment failed because of the certificate")
+        return m.recall(question, **given)  # type: ignore[arg-type]
+
+
+def test_a_question_in_the_memorys_words_is_answered() -> None:
+    found = asked("what did Caroline adopt?")
+    assert found.answered
+    assert found[0].relevance == found.relevance >= GATE
+    assert 0 <= min(hit.relevance for hit in found) < found.relevance <= 1
+
+
+@pytest.mark.parametrize("question", NONSENSE)
+def test_nonsense_finds_nothing_at_the_default_gate(question: str) -> None:
+    assert not asked(question).answered
+    assert len(asked(question, min_relevance=GATE)) == 0
+
+
+def test_the_log_odds_are_the_sum_of_the_evidence_to_the_last_bit() -> None:
+    for hit in asked("did Caroline adopt a cat on 8 May 2023?"):
+        odds = sum(one.weight * one.value for one in hit.evidence)
+        assert hit.relevance == 1 / (1 + math.exp(-odds))
+        assert f"relevance {hit.relevance:.2f}" in hit.why()
+
+
+def test_a_gate_leaves_out_hits_and_says_so() -> None:
+    whole, gated = asked("what did Caroline adopt?"), asked("what did Caroline adopt?", min_relevance=GATE)
+    assert gated.ids == tuple(hit.id for hit in gated)
+    assert len(gated) == 1 < len(whole)
+    left_out = [drop for drop in gated.trace.drops if drop.code == "relevance"]
+    assert len(left_out) == len(whole) - 1
+    assert gated.relevance == whole.relevance
+    with toy_memory() as m:
+        dog = m.remember("a dog barked")
+        assert "below 1" in m.recall("cat", min_relevance=1.0).why_not(dog.id).verdict
+
+
+def test_a_time_that_was_named_counts_for_those_of_that_time() -> None:
+    then, never = asked("what did Caroline adopt on 8 May 2023?"), asked("what did Caroline adopt on 8 March 2021?")
+    value = {
+        name: [e.value for e in found[0].evidence if e.name == "dated"]
+        for name, found in (("then", then), ("never", never))
+    }
+    assert value == {"then": [1.0], "never": [-1.0]}
+    assert then.relevance > never.relevance
+
+
+def test_the_speaker_and_the_tags_count_as_words() -> None:
+    assert asked("John hiking").relevance == asked("hiking").relevance or asked("John hiking").answered
+    assert asked("pets cat").relevance > asked("birds cat").relevance
+
+
+def test_without_a_question_nothing_is_relevant() -> None:
+    found = asked("")
+    assert len(found) == 3
+    assert not found.answered
+    assert {hit.relevance for hit in found} == {0.0}
+    assert len(asked("", min_relevance=0.1)) == 0
+
+
+@pytest.mark.parametrize("least", [-0.1, 1.1, True, "high"])
+def test_a_gate_is_a_share(least: object) -> None:
+    with raises(InvalidInput, "out_of_range"):
+        asked("cat", min_relevance=least)
+
+
+def test_the_gate_is_a_part_of_the_recipe() -> None:
+    gated = asked("what did Caroline adopt?", overrides={"selection.min_relevance": GATE})
+    assert len(gated) == 1
+
+
+@pytest.mark.parametrize(
+    "words", [("adopt", "adopted", "adopting", "adopts"), ("hike", "hiking", "hiked"), ("study", "studies", "studied")]
+)
+def test_forms_of_a_word_have_one_stem(words: tuple[str, ...]) -> None:
+    assert len({stem(word) for word in words}) == 1
