@@ -72,7 +72,7 @@ def test_a_draft_has_every_field_that_can_be_brought_and_its_default() -> None:
 
 
 def test_remember_takes_the_fields_of_the_table() -> None:
-    assert [*Fields.__annotations__] == [*(name for name in names(REMEMBERED) if name != "text"), "vector"]
+    assert [*Fields.__annotations__] == [*(name for name in names(REMEMBERED) if name != "text"), "vector", "tag"]
 
 
 def test_update_takes_the_fields_of_the_table_and_none_where_a_field_may_be_empty() -> None:
@@ -83,7 +83,7 @@ def test_update_takes_the_fields_of_the_table_and_none_where_a_field_may_be_empt
 
 
 def test_searches_take_the_filters_of_the_table() -> None:
-    assert [*Where.__annotations__] == [*names(FILTERS)]
+    assert [*Where.__annotations__] == [*names(FILTERS), *(row.alias for row in FILTERS if row.alias)]
     of_callers = {one.name for one in fields(Filter)} - {"now", "ids", "without_kinds"}
     assert of_callers == set(names(FILTERS)) - {"include_reflections"}
 
@@ -122,9 +122,8 @@ def test_a_new_filter_appears_in_requests_and_options() -> None:
 @pytest.mark.parametrize(
     ("model", "known"),
     [
-        (tools.SearchWithFilter, {*names(FILTERS), "query", "limit"}),
-        (tools.RememberArguments, set(names(REMEMBERED))),
-        (tools.UpdateArguments, {*names(CHANGEABLE), "id"}),
+        (tools.RememberFields, set(names(REMEMBERED))),
+        (tools.UpdateFields, set(names(CHANGEABLE))),
     ],
 )
 def test_tools_take_a_choice_of_fields_and_filters(model: Any, known: set[str]) -> None:

@@ -42,7 +42,7 @@ def test_a_tag_is_asked_for_as_it_was_given() -> None:
         ({"tags": ["a,b"]}, "not_a_tag"),
         ({"tags": 3}, "not_text"),
         ({"kinds": ["fcat"]}, "unknown_value"),
-        ({"kind": ["fact"]}, "unknown_field"),
+        ({"knid": ["fact"]}, "unknown_field"),
         ({"since": "yesterday"}, "not_a_time"),
         ({"everything": "yes"}, "not_a_flag"),
         ({"limit": 10**30}, "out_of_range"),

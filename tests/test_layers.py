@@ -25,8 +25,21 @@ LAYERS = (
     ("search",),
     ("models",),
     ("stores",),
+    ("messages", "where"),
     ("inputs",),
-    ("fields", "kinds", "model", "reflections", "settings", "errors", "clock", "ids", "file_lock"),
+    (
+        "conditions",
+        "fields",
+        "kinds",
+        "model",
+        "plain",
+        "reflections",
+        "settings",
+        "errors",
+        "clock",
+        "ids",
+        "file_lock",
+    ),
 )
 HEIGHT = {room: len(LAYERS) - place for place, rooms in enumerate(LAYERS) for room in rooms}
 MODULES = {

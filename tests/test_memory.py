@@ -106,8 +106,8 @@ def test_tags_must_be_words() -> None:
 
 def test_misspelt_fields_and_unknown_values_name_the_nearest() -> None:
     with memory() as m:
-        with pytest.raises(InvalidInput, match=r"no field 'tag'.*Did you mean 'tags'"):
-            m.remember_many([{"text": "x", "tag": ["a"]}])
+        with pytest.raises(InvalidInput, match=r"no field 'tgas'.*Did you mean 'tags'"):
+            m.remember_many([{"text": "x", "tgas": ["a"]}])
         with pytest.raises(InvalidInput, match="Did you mean 'task'"):
             m.remember("x", kind="tasks")
         with raises(InvalidInput, "unknown_value"):

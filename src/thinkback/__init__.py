@@ -18,6 +18,7 @@ _MODULES = {
     "thinkback.fields": ("Kind", "Priority", "Tier"),
     "thinkback.inputs": ("Changes", "Fields", "Where"),
     "thinkback.lifecycle.audit": ("AuditReport",),
+    "thinkback.lifecycle.documents": ("Synced",),
     "thinkback.lifecycle.forget": ("Forgotten", "Receipt"),
     "thinkback.lifecycle.redact": ("Redacted",),
     "thinkback.lifecycle.reflect.model": ("Consolidation", "Reflected"),
@@ -30,6 +31,7 @@ _MODULES = {
         *("StoredEdge", "StoredJudgement", "StoredRecord"),
     ),
     "thinkback.models.chat": ("Chat",),
+    "thinkback.models.embedders.adapters": ("CallbackEmbedder",),
     "thinkback.models.embedders.base": ("Embedder",),
     "thinkback.models.rerankers.base": ("Reranker",),
     "thinkback.opening": ("open",),
@@ -77,6 +79,7 @@ if TYPE_CHECKING:
     from thinkback.inputs import Fields as Fields
     from thinkback.inputs import Where as Where
     from thinkback.lifecycle.audit import AuditReport as AuditReport
+    from thinkback.lifecycle.documents import Synced as Synced
     from thinkback.lifecycle.forget import Forgotten as Forgotten
     from thinkback.lifecycle.forget import Receipt as Receipt
     from thinkback.lifecycle.redact import Redacted as Redacted
@@ -99,6 +102,7 @@ if TYPE_CHECKING:
     from thinkback.model import StoredJudgement as StoredJudgement
     from thinkback.model import StoredRecord as StoredRecord
     from thinkback.models.chat import Chat as Chat
+    from thinkback.models.embedders.adapters import CallbackEmbedder as CallbackEmbedder
     from thinkback.models.embedders.base import Embedder as Embedder
     from thinkback.models.rerankers.base import Reranker as Reranker
     from thinkback.opening import open as open

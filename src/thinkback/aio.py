@@ -1,7 +1,7 @@
 """AsyncMemory: the same methods, each in a thread; SQLite and the models release the interpreter while they work."""
 
 import asyncio
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, Concatenate, ParamSpec, Self, TypeVar
@@ -23,7 +23,7 @@ def _in_thread(
     return call
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
 class AsyncRecall(Hits):
     """The answer to a recall; `await recall.why_not(id)` reads the store in a thread."""
 
@@ -45,6 +45,17 @@ def _recall_in_thread(
     return call
 
 
+def _recalls_in_thread(
+    verb: Callable[Concatenate[Memory, P], Sequence[Recall]],
+) -> Callable[Concatenate["AsyncMemory", P], Coroutine[Any, Any, Sequence[AsyncRecall]]]:
+    async def call(self: "AsyncMemory", /, *args: P.args, **kwargs: P.kwargs) -> Sequence[AsyncRecall]:
+        found = await asyncio.to_thread(verb, self.memory, *args, **kwargs)
+        return [AsyncRecall(one.hits, one.trace, one.warnings, recall=one) for one in found]
+
+    call.__doc__ = verb.__doc__
+    return call
+
+
 class AsyncMemory:
     """`async with AsyncMemory(thinkback.open("memory.db")) as memory: await memory.recall("…")`."""
 
@@ -61,11 +72,15 @@ class AsyncMemory:
 
     remember = _in_thread(Memory.remember)
     remember_many = _in_thread(Memory.remember_many)
+    add = remember
+    upsert = _in_thread(Memory.upsert)
     update = _in_thread(Memory.update)
     forget = _in_thread(Memory.forget)
     link = _in_thread(Memory.link)
     unlink = _in_thread(Memory.unlink)
     recall = _recall_in_thread(Memory.recall)
+    search = recall
+    recall_many = _recalls_in_thread(Memory.recall_many)
     gather = _in_thread(Memory.gather)
     search_keywords = _recall_in_thread(Memory.search_keywords)
     get = _in_thread(Memory.get)

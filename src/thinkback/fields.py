@@ -34,7 +34,7 @@ Type = Literal[
     "object",  # a JSON object
     "flag",
 ]
-FilterType = Literal["tags", "kinds", "tiers", "priorities", "names", "object", "time", "fraction", "flag"]
+FilterType = Literal["tags", "kinds", "tiers", "priorities", "names", "object", "where", "time", "fraction", "flag"]
 Role = Literal[
     "identity",
     "versioned",  # what the memory says: an update leaves the older version behind for `known_at`
@@ -81,6 +81,7 @@ class FilterField:
 
     name: str
     type: FilterType
+    alias: str = ""  # a second spelling, for one value
     default: Any = None
     help: str
 
@@ -142,6 +143,8 @@ FIELDS: tuple[Field, ...] = (
     _kept("last_access", "time", "When it was last recalled.", nullable=True),
     _said("speaker", "name", "Who said it: a name, or user, assistant or tool."),
     _said("source", "name", "Where it comes from; it is never taken for a speaker."),
+    _said("user", "name", "The user it belongs to."),
+    _said("agent", "name", "The agent it belongs to."),
     _said("trust", "fraction", "How far the source is trusted, 0 to 1.", default=1.0),
     _kept("embedded", "flag", "Whether it has a vector.", default=False, draft=False, exported=False),
     # Whether `expires_at` is its tier's, not the caller's, and restarts with every recall.
@@ -149,13 +152,20 @@ FIELDS: tuple[Field, ...] = (
 )
 
 FILTERS: tuple[FilterField, ...] = (
-    FilterField(name="tags", type="tags", help="Only memories with all of these tags."),
-    FilterField(name="kinds", type="kinds", help=f"Only memories of these kinds: {', '.join(KINDS)}."),
-    FilterField(name="tiers", type="tiers", help=f"Only memories of these tiers: {', '.join(TIERS)}."),
-    FilterField(name="priorities", type="priorities", help=f"Only these priorities: {', '.join(PRIORITIES)}."),
-    FilterField(name="threads", type="names", help="Only memories of these threads (conversations)."),
-    FilterField(name="sources", type="names", help="Only memories from these sources."),
+    FilterField(name="tags", type="tags", alias="tag", help="Only memories with all of these tags."),
+    FilterField(name="kinds", type="kinds", alias="kind", help=f"Only memories of these kinds: {', '.join(KINDS)}."),
+    FilterField(name="tiers", type="tiers", alias="tier", help=f"Only memories of these tiers: {', '.join(TIERS)}."),
+    FilterField(
+        name="priorities", type="priorities", alias="priority", help=f"Only these priorities: {', '.join(PRIORITIES)}."
+    ),
+    FilterField(name="threads", type="names", alias="thread", help="Only memories of these threads (conversations)."),
+    FilterField(name="sources", type="names", alias="source", help="Only memories from these sources."),
+    FilterField(name="users", type="names", alias="user", help="Only memories of these users."),
+    FilterField(name="agents", type="names", alias="agent", help="Only memories of these agents."),
     FilterField(name="metadata", type="object", help="Only memories with these values in their metadata."),
+    FilterField(
+        name="where", type="where", help='Conditions joined by and, or and not, as JSON: {"metadata.n": {"gt": 6}}.'
+    ),
     FilterField(name="since", type="time", help="Only memories dated at or after this time."),
     FilterField(name="until", type="time", help="Only memories dated before this time."),
     FilterField(name="as_of", type="time", help="Only what was valid at this time, instead of now."),

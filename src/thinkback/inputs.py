@@ -10,6 +10,7 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from operator import attrgetter
+from pathlib import PurePath
 from typing import Any, TypedDict
 
 from thinkback.clock import Moment, iso, to_us
@@ -17,7 +18,6 @@ from thinkback.errors import InvalidInput, did_you_mean
 from thinkback.fields import (
     CHANGEABLE,
     FIELDS,
-    FILTERS,
     MOST_CONFIDENCE_CLAIMED,
     REMEMBERED,
     TIMES,
@@ -28,13 +28,27 @@ from thinkback.fields import (
     names,
 )
 from thinkback.kinds import suggested_kind
-from thinkback.model import REFLECTION, Draft, Filter, Vector
+from thinkback.model import Draft, Vector
 
 MAX_METADATA_DEPTH = 50
 _INT64 = 1 << 63
 _MAX_NAME = 500  # characters in an id, a thread, a source or a tag
 
+# What other libraries call a field, a filter or an argument of ours.
+_ELSEWHERE = {
+    **dict.fromkeys(("filter", "filters"), "where"),
+    **dict.fromkeys(("top_k", "k", "n", "n_results", "max_results", "num_results"), "limit"),
+    **dict.fromkeys(("user_id", "userId"), "user"),
+    **dict.fromkeys(("agent_id", "assistant_id", "app_id"), "agent"),
+    **dict.fromkeys(("session", "session_id", "thread_id", "run_id", "conversation", "conversation_id"), "thread"),
+    **dict.fromkeys(("timestamp", "date", "time"), "created_at"),
+    **dict.fromkeys(("role", "author", "name"), "speaker"),
+    **dict.fromkeys(("category", "categories", "labels"), "tags"),
+    **dict.fromkeys(("content", "memory", "document"), "text"),
+    **dict.fromkeys(("embedding",), "vector"),
+}
 Check = Callable[[Any, str], Any]
+Operators = Mapping[str, Any]
 
 
 class Fields(TypedDict, total=False):
@@ -58,8 +72,11 @@ class Fields(TypedDict, total=False):
     cycle: int | None
     speaker: str | None
     source: str | None
+    user: str | None
+    agent: str | None
     trust: float | None
     vector: Vector | None
+    tag: str | None
 
 
 class Changes(TypedDict, total=False):
@@ -83,19 +100,24 @@ class Changes(TypedDict, total=False):
     cycle: int | None
     speaker: str | None
     source: str | None
+    user: str | None
+    agent: str | None
     trust: float
 
 
 class Where(TypedDict, total=False):
-    """Filters of `recall`, `list` and `count`; None means no filter."""
+    """Filters of `recall`, `list` and `count`; None means no filter. A mapping holds operators: `tags={"any": ["a", "b"]}`."""
 
-    tags: Iterable[str] | None
-    kinds: Kind | Iterable[Kind] | None
-    tiers: Tier | Iterable[Tier] | None
-    priorities: Priority | Iterable[Priority] | None
-    threads: Iterable[str] | None
-    sources: Iterable[str] | None
+    tags: Iterable[str] | Operators | None
+    kinds: Kind | Iterable[Kind] | Operators | None
+    tiers: Tier | Iterable[Tier] | Operators | None
+    priorities: Priority | Iterable[Priority] | Operators | None
+    threads: Iterable[str] | Operators | None
+    sources: Iterable[str] | Operators | None
+    users: Iterable[str] | Operators | None
+    agents: Iterable[str] | Operators | None
     metadata: Mapping[str, Any] | None
+    where: Mapping[str, Any] | None
     since: Moment | None
     until: Moment | None
     as_of: Moment | None
@@ -103,6 +125,14 @@ class Where(TypedDict, total=False):
     min_trust: float | None
     everything: bool | None
     include_reflections: bool | None
+    tag: str | None
+    kind: Kind | None
+    tier: Tier | None
+    priority: Priority | None
+    thread: str | None
+    source: str | None
+    user: str | None
+    agent: str | None
 
 
 # -- what callers give -----------------------------------------------------------------------------------------------------------
@@ -113,7 +143,10 @@ _CHANGEABLE = names(CHANGEABLE)
 
 def draft(text: str, given: Mapping[str, Any]) -> Draft:
     """A draft from a caller's arguments; the store checks the rest."""
-    _check_known("remember", given, _REMEMBERED)
+    if "tag" in given:
+        tags = [*words(given.get("tags") or (), "tags"), *words(given["tag"] or (), "tag")]
+        given = {**{name: value for name, value in given.items() if name != "tag"}, "tags": tags}
+    check_known("remember", given, _REMEMBERED)
     _check_claim(given.get("confidence"))
     if given.get("kind") is None and isinstance(text, str):
         given = {**given, "kind": suggested_kind(text, given.get("speaker"))}
@@ -122,18 +155,9 @@ def draft(text: str, given: Mapping[str, Any]) -> Draft:
 
 def changes_of(given: Mapping[str, Any]) -> dict[str, Any]:
     """The changes of an update as the store takes them; the store checks the rest."""
-    _check_known("update", given, _CHANGEABLE)
+    check_known("update", given, _CHANGEABLE)
     _check_claim(given.get("confidence"))
     return {name: _converted(name, value) for name, value in given.items()}
-
-
-def filter_of(now: int, where: Mapping[str, Any]) -> Filter:
-    """A filter from a caller's arguments."""
-    _check_known("filter", where, _FILTER_CHECKS)
-    given = {name: _FILTER_CHECKS[name](value, name) for name, value in where.items() if value is not None}
-    if given.pop("include_reflections", True) is False:
-        given["without_kinds"] = (REFLECTION,)
-    return Filter(now=now, **given)
 
 
 def text_and_fields(item: str | Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:
@@ -199,11 +223,14 @@ def _check_claim(confidence: Any) -> None:
         )
 
 
-def _check_known(what: str, given: Iterable[str], known: Iterable[str]) -> None:
+def check_known(what: str, given: Iterable[str], known: Iterable[str]) -> None:
+    """Refuse a name that is not known, with the nearest one that is."""
     for name in given:
         if name not in known:
+            meant = _ELSEWHERE.get(name)
+            near = f" Did you mean {meant!r}?" if meant else did_you_mean(name, known)
             raise InvalidInput(
-                f"{what} has no field {name!r}; known: {', '.join(known)}.{did_you_mean(name, known)}",
+                f"{what} has no field {name!r}; known: {', '.join(known)}.{near}",
                 code="unknown_field",
             )
 
@@ -292,8 +319,25 @@ def check_limit(value: Any, name: str = "limit") -> int:
     return _check_count(value, name)
 
 
+def one_text(given: Any) -> Any:
+    """What `remember` was given as its text; several texts or a file are answered with the line that takes them."""
+    if given is None:
+        line = 'remember needs a text: remember("…"), remember(messages=[…]) or remember(file=…)'
+        raise InvalidInput(line, code="no_text")
+    if isinstance(given, PurePath):
+        raise InvalidInput(f"to remember a file or a folder: remember(file={str(given)!r})", code="not_text")
+    if isinstance(given, Mapping) or (isinstance(given, Iterable) and not isinstance(given, str | bytes)):
+        said = [given] if isinstance(given, Mapping) else list(given)
+        chat = bool(said) and all(isinstance(one, Mapping) and "content" in one for one in said)
+        line = "remember(messages=[…])" if chat else "remember_many([…])"
+        raise InvalidInput(f"remember takes one text; to remember several: {line}", code="several_texts")
+    return given
+
+
 def check_query(value: Any) -> str:
     """The text of a query; it may be empty."""
+    if isinstance(value, list | tuple | set):
+        raise InvalidInput("recall takes one question; to ask several: recall_many([…])", code="several_texts")
     if not isinstance(value, str):
         raise InvalidInput(f"a query must be a string, not {type(value).__name__}", code="not_text")
     return value
@@ -364,7 +408,8 @@ def _check_time(value: Any, name: str) -> int:
     return time_of(check_integer(value, name), name)
 
 
-def _check_flag(value: Any, name: str) -> bool:
+def check_flag(value: Any, name: str) -> bool:
+    """True or false."""
     if not isinstance(value, bool):
         raise InvalidInput(f"{name} must be true or false, not {value!r:.80}", code="not_a_flag")
     return value
@@ -380,7 +425,9 @@ def _check_essence(value: Any, name: str) -> str | None:
     return None if isinstance(value, str) and not value.strip() else check_text(value, name)
 
 
-def _one_of(valid: Sequence[str]) -> Check:
+def one_of(valid: Sequence[str]) -> Check:
+    """A check that refuses any other word."""
+
     def check(value: Any, name: str) -> str:
         if value not in valid:
             raise InvalidInput(
@@ -392,12 +439,6 @@ def _one_of(valid: Sequence[str]) -> Check:
     return check
 
 
-def _some_of(valid: Sequence[str]) -> Check:
-    """Refuse values that no memory can have, instead of finding nothing."""
-    one_of = _one_of(valid)
-    return lambda given, name: tuple(one_of(word, name) for word in words(given, name))
-
-
 _BY_TYPE: dict[str, Check] = {
     "text": check_text,
     "name": check_name,
@@ -407,20 +448,10 @@ _BY_TYPE: dict[str, Check] = {
     "time": _check_time,
     "tags": check_tags,
     "object": check_metadata,
-    "flag": _check_flag,
-    **{type: _one_of(VALUES[type]) for type in ("kind", "tier", "priority")},
-}
-_FILTERS_BY_TYPE: dict[str, Check] = {
-    "tags": lambda given, name: check_tags(words(given, name)),
-    "names": words,
-    "object": lambda given, name: tuple(sorted(check_metadata(given).items())),
-    "time": time_of,
-    "fraction": check_fraction,
-    "flag": _check_flag,
-    **{type: _some_of(VALUES[type]) for type in ("kinds", "tiers", "priorities")},
+    "flag": check_flag,
+    **{type: one_of(VALUES[type]) for type in ("kind", "tier", "priority")},
 }
 _CHECKS: dict[str, Check] = {field.name: _BY_TYPE[field.type] for field in FIELDS if field.draft}
 _CHECKS["essence"] = _check_essence
-_FILTER_CHECKS: dict[str, Check] = {field.name: _FILTERS_BY_TYPE[field.type] for field in FILTERS}
 _OPTIONAL = frozenset(field.name for field in FIELDS if field.default is None and not field.required)
 _values = attrgetter(*_CHECKS)

@@ -3,10 +3,11 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Executor
 from contextlib import AbstractContextManager, suppress
+from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self, Unpack
+from typing import Any, Self, Unpack, overload
 
 from thinkback.clock import Clock, Moment, system_clock, to_us, zone_of
 from thinkback.errors import (
@@ -18,7 +19,7 @@ from thinkback.errors import (
     unknown_memory,
     warn,
 )
-from thinkback.fields import STANDING, VERSIONED
+from thinkback.fields import CHANGEABLE, STANDING, VERSIONED, names
 from thinkback.ids import is_short, made_here
 from thinkback.inputs import (
     Changes,
@@ -30,15 +31,17 @@ from thinkback.inputs import (
     check_query,
     check_text,
     draft,
-    filter_of,
     ids_given,
+    one_text,
     text_and_fields,
+    validate,
 )
 from thinkback.lifecycle.access_log import AccessLog
 from thinkback.lifecycle.audit import AuditReport, audit
 from thinkback.lifecycle.corroboration import contest
+from thinkback.lifecycle.documents import Synced, read
 from thinkback.lifecycle.embed import Embedding
-from thinkback.lifecycle.forget import Forgotten, Receipt, forget, forget_verified
+from thinkback.lifecycle.forget import Forgotten, Receipt, forget, forget_verified, would_forget
 from thinkback.lifecycle.redact import Redacted, redact
 from thinkback.lifecycle.reflect.model import PUBLISHED, Consolidation, Reflected
 from thinkback.lifecycle.reflect.rebuild import renew
@@ -48,8 +51,10 @@ from thinkback.lifecycle.tidy import Tidied, tidy
 from thinkback.lifecycle.transfer import ImportReport, Line, export, import_values
 from thinkback.lifecycle.undo import Undone, undo
 from thinkback.lifecycle.write import archive, change_standing, new_version, remember, restore
+from thinkback.messages import drafts_of
 from thinkback.model import (
     REFLECTION,
+    Draft,
     Edge,
     Filter,
     JournalEntry,
@@ -82,6 +87,7 @@ from thinkback.stores.base import (
     Store,
     StoreState,
 )
+from thinkback.where import EVERY, condition_of, filter_of
 
 Progress = Callable[[int, int], None]
 MOST_ALIKE = 5  # ids that an ambiguous short one names
@@ -106,6 +112,8 @@ class Memory:
         secrets: Policy = "warn",
         watchers: Sequence[Callable[[Recall], None]] = (),
     ) -> None:
+        if isinstance(store, str | Path):
+            raise InvalidInput(f"a memory is opened with thinkback.open({str(store)!r})", code="not_a_store")
         self.store = store
         self.clock = clock
         self.recipe = resolve(recipe)
@@ -141,9 +149,41 @@ class Memory:
 
     # -- writing -------------------------------------------------------------------------------------------------------------------
 
-    def remember(self, text: str, **fields: Unpack[Fields]) -> Record:
-        """Store one memory: `remember("Oscar is a grey cat", tags=["pets"], thread="chat-7")`."""
-        return self.remember_many([{"text": text, **fields}])[0]
+    @overload
+    def remember(self, text: str, **fields: Unpack[Fields]) -> Record: ...
+    @overload
+    def remember(self, *, messages: Iterable[Mapping[str, Any]], **fields: Unpack[Fields]) -> list[Record]: ...
+    @overload
+    def remember(self, *, file: str | Path, **fields: Unpack[Fields]) -> Synced: ...
+    def remember(self, text: str | None = None, *, messages: Any = None, file: Any = None, **fields: Any) -> Any:
+        """Store one memory: `remember("Oscar is a grey cat", tags=["pets"], thread="chat-7")`.
+
+        Or a conversation, `messages=[{"role": "user", "content": "…"}, …]`: one memory a message, in one thread; messages whose
+        `id` is known are left alone. Or `file=`, Markdown or text, or a folder of such files: one memory a section; called again
+        it updates what changed and forgets what is gone.
+        """
+        if messages is not None:
+            return self._remember_new(drafts_of(messages, fields))
+        if file is not None:
+            return self._remember_files(file, fields)
+        return self.remember_many([{"text": one_text(text), **fields}])[0]
+
+    add = remember
+
+    def upsert(self, text: str, *, key: str | None = None, **fields: Unpack[Fields]) -> Record:
+        """Store a memory, or change the one that has this `id`, or the same value under `key` in its metadata.
+
+        `upsert("Oscar is 7", key="url", metadata={"url": "https://…"})`. Only the fields given are changed, and an equal memory is
+        left alone.
+        """
+        given = draft(one_text(text), fields)
+        found = self._upserted(given, key)
+        if found is None:
+            return self.remember(text, **fields)
+        wanted = validate(replace(given, id=found.id))
+        asked = [name for name in names(CHANGEABLE) if name == "text" or fields.get(name) is not None]
+        changes = {name: getattr(wanted, name) for name in asked if getattr(wanted, name) != getattr(found, name)}
+        return self.update(found.id, **changes) if changes else Record.of(found)
 
     def remember_many(self, items: Iterable[str | Mapping[str, Any]]) -> list[Record]:
         """Store many memories in one transaction, all or none; each a text, or a mapping with `text` and `remember`'s fields."""
@@ -186,13 +226,19 @@ class Memory:
                 new_version(self.store, record, versioned, self.clock(), vector, space)
         return self.get(id)
 
-    def forget(self, *ids: str, scrub: bool = False) -> Forgotten:
+    def forget(
+        self, *ids: str, where: Mapping[str, Any] | None = None, dry_run: bool = False, scrub: bool = False
+    ) -> Forgotten:
         """Remove memories for good, with everything derived from them.
 
-        The result has the ids that existed and warns while the files may still hold something of them; `scrub` clears large
-        files at once, which otherwise happens with a later write or on closing.
+        `where` adds every memory that a condition holds for, hidden ones too: `forget(where={"thread": "chat-7"}, dry_run=True)`
+        says which those would be. The result has the ids that existed and warns while the files may still hold something of them;
+        `scrub` clears large files at once, which otherwise happens with a later write or on closing.
         """
-        return forget(self.store, ids_given("forget", ids), self.clock(), scrub=scrub)
+        chosen = [*ids_given("forget", ids), *([] if where is None else self._where(where))]
+        if dry_run:
+            return would_forget(self.store, chosen, self.clock())
+        return forget(self.store, chosen, self.clock(), scrub=scrub)
 
     def forget_verified(self, *ids: str) -> Receipt:
         """The same, then proves it: every leg and index is asked, the live files are read, and a receipt is returned."""
@@ -268,6 +314,14 @@ class Memory:
         for watch in self._watchers:
             watch(found)
         return found
+
+    search = recall
+
+    def recall_many(self, texts: Iterable[str], /, **options: Any) -> Sequence[Recall]:
+        """One recall for each question, with the same options and filters."""
+        if isinstance(texts, str):
+            raise InvalidInput("recall_many takes several questions; to ask one: recall(…)", code="not_text")
+        return [self.recall(text, **options) for text in texts]
 
     def gather(
         self, text: str, *, recipe: str | Path | Recipe | None = None, now: Moment | None = None, **where: Unpack[Where]
@@ -443,6 +497,50 @@ class Memory:
         self._recalls.flush()
 
     # -- inside --------------------------------------------------------------------------------------------------------------------
+
+    def _remember_new(self, drafts: Sequence[Mapping[str, Any]]) -> Sequence[Record]:
+        """Store those whose id is not known yet; return all of them."""
+        given = [str(one["id"]) for one in drafts if "id" in one]
+        known = self.get_many(given) if given else {}
+        added = iter(self.remember_many([one for one in drafts if one.get("id") not in known]))
+        return [known[one["id"]] if one.get("id") in known else next(added) for one in drafts]
+
+    def _remember_files(self, path: str | Path, fields: Mapping[str, Any]) -> Synced:
+        """Store what files say; memories read from the same place before are updated, left alone or forgotten."""
+        read_now = read(path)
+        wanted = {id: {**one, **fields} for id, one in read_now.memories.items()}
+        known = set(self._where(read_now.place)) if read_now.place else set()
+        before = self.get_many(known & wanted.keys())
+        self.remember_many([one for id, one in wanted.items() if id not in known])
+        changed = [id for id in before if self.upsert(**wanted[id]).updated_at != before[id].updated_at]
+        gone = self.forget(*sorted(known - wanted.keys())) if not read_now.warnings else Forgotten(())
+        return Synced(
+            added=tuple(id for id in wanted if id not in known),
+            updated=tuple(changed),
+            forgotten=gone.ids,
+            unchanged=len(before) - len(changed),
+            warnings=(*read_now.warnings, *gone.warnings),
+        )
+
+    def _upserted(self, given: Draft, key: str | None) -> StoredRecord | None:
+        """The memory that `upsert` is about; the oldest, if several have the same value under `key`."""
+        if given.id is not None:
+            return self.store.get([given.id]).get(given.id)
+        if key is None:
+            raise InvalidInput("upsert needs an id, or a key with its value in metadata", code="no_key")
+        if key not in given.metadata:
+            raise InvalidInput(f"upsert goes by {key!r}; write its value in metadata", code="no_key")
+        same = condition_of({"metadata": {key: {"eq": given.metadata[key]}}})
+        found = self.store.list(Filter(now=self.clock(), everything=True, where=same), None)
+        return min(found, key=lambda record: (record.created_at, record.id), default=None)
+
+    def _where(self, condition: Mapping[str, Any]) -> Sequence[str]:
+        """The ids of all memories, hidden ones too, that a condition holds for."""
+        where = condition_of(condition)
+        if where == EVERY:
+            raise InvalidInput("the condition is empty, so it would be everything", code="no_condition")
+        found = self.store.list(Filter(now=self.clock(), everything=True, where=where), None)
+        return [record.id for record in found]
 
     def _engine(self, now: Moment | None = None, extractor: AnchorExtractor | None = None) -> Engine:
         """The environment of a search; days are in the time zone of `now`, else in UTC."""

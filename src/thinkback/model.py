@@ -14,8 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thinkback.clock import from_us, iso
+from thinkback.conditions import Condition, same_json
 from thinkback.errors import Notice
 from thinkback.fields import STANDING, TIMES, Kind, Priority, Tier
+from thinkback.plain import brief, plain
 
 DropCode = Literal[
     "duplicate", "reflection_share", "budget", "diversity", "relevance"
@@ -68,6 +70,8 @@ class StoredRecord:
     last_access: int | None = None
     speaker: str | None = None
     source: str | None = None
+    user: str | None = None
+    agent: str | None = None
     trust: float = 1.0
     embedded: bool = False
     slides: bool = False  # `expires_at` is its tier's, not the caller's, and restarts with every recall
@@ -108,6 +112,8 @@ class Draft:
     last_access: int | None = None
     speaker: str | None = None
     source: str | None = None
+    user: str | None = None
+    agent: str | None = None
     trust: float = 1.0
     slides: bool = False
     vector: Vector | None = None
@@ -193,6 +199,8 @@ class Record:
     last_access: datetime | None
     speaker: str | None
     source: str | None
+    user: str | None
+    agent: str | None
     trust: float
     embedded: bool
 
@@ -200,6 +208,14 @@ class Record:
     def of(cls, stored: StoredRecord) -> Self:
         """The record of a stored version."""
         return _with_datetimes(cls, stored)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The fields as JSON carries them; times in ISO 8601."""
+        return dict(plain(self))
+
+    def __repr__(self) -> str:
+        tags = f", tags={[*self.tags]}" if self.tags else ""
+        return f"Record({self.id!r}, {brief(self.text)!r}, {self.kind}{tags})"
 
     @property
     def date(self) -> datetime:
@@ -291,7 +307,10 @@ class Filter:
     priorities: tuple[str, ...] = ()
     threads: tuple[str, ...] = ()
     sources: tuple[str, ...] = ()
+    users: tuple[str, ...] = ()
+    agents: tuple[str, ...] = ()
     metadata: tuple[tuple[str, Any], ...] = ()
+    where: Condition | None = None
     since: int | None = None
     until: int | None = None
     as_of: int | None = None
@@ -325,11 +344,17 @@ class Filter:
             yield f"belongs to thread {record.thread}"
         if self.sources and record.source not in self.sources:
             yield f"comes from {record.source}"
+        if self.users and record.user not in self.users:
+            yield f"belongs to user {record.user}"
+        if self.agents and record.agent not in self.agents:
+            yield f"belongs to agent {record.agent}"
         if record.trust < self.min_trust:
             yield f"has trust {record.trust}"
         for key, value in self.metadata:
-            if not _same_json(record.metadata.get(key), value):
+            if not same_json(record.metadata.get(key), value):
                 yield f"has metadata {key}={record.metadata.get(key)!r}"
+        if self.where is not None and not self.where.matches(record):
+            yield f"does not match {self.where}"
 
     def _reasons_of_time(self, record: StoredRecord) -> Iterator[str]:
         if self.known_at is None and record.retired_at is not None:
@@ -356,10 +381,6 @@ class Filter:
 
 def _spans(moment: int, start: int, end: int | None) -> bool:
     return start <= moment and (end is None or moment < end)
-
-
-def _same_json(a: Any, b: Any) -> bool:
-    return a == b and isinstance(a, bool) == isinstance(b, bool)
 
 
 @dataclass(frozen=True, slots=True)
@@ -521,6 +542,14 @@ class Hit:
     def record(self) -> Record:
         """The memory, with its times as datetimes."""
         return Record.of(self.stored)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The hit as JSON carries it, in the shape of the HTTP API."""
+        parts = {name: plain(getattr(self, name)) for name in ("placings", "contributions", "members")}
+        return {"rank": self.rank, "score": self.score, "memory": self.record.to_dict(), **parts}
+
+    def __repr__(self) -> str:
+        return f"Hit({self.rank}, {self.score:.3f}, {self.id!r}, {brief(self.text)!r})"
 
     def why(self) -> str:
         """The contribution of each leg and signal, one per line, their sum, and the relevance with its evidence."""

@@ -175,6 +175,12 @@ class Opener:
 
     def _embedder_opener(self, given: str | Embedder | None) -> Callable[[], Embedder] | None:
         name = self._chosen("embedder", given)
+        if name is not None and not isinstance(name, str) and not hasattr(name, "embed_passages"):
+            raise InvalidInput(
+                f"an embedder is a name or has embed_query and embed_passages; got {name!r:.80}. To wrap a function of a list of "
+                'texts: thinkback.CallbackEmbedder("my-model", dimensions, function)',
+                code="not_an_embedder",
+            )
         if not isinstance(name, str):
             return None if name is None else lambda: name
 

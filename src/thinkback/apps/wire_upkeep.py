@@ -124,6 +124,7 @@ class ForgottenShape(TypedDict):
     forgotten: list[str]
     reflections: list[str]
     rebuilt: list[str]
+    dry_run: bool
     warnings: list[str]
 
 
@@ -228,6 +229,7 @@ def forgotten(done: Forgotten, words: Words = PYTHON_WORDS) -> ForgottenShape:
         "forgotten": list(done.ids),
         "reflections": list(done.reflections),
         "rebuilt": list(done.rebuilt),
+        "dry_run": done.dry_run,
         "warnings": warnings(done.warnings, words),
     }
 

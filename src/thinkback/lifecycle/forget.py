@@ -28,11 +28,15 @@ LINGERING = Notice(
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Forgotten(Result):
-    """The ids that existed, the reflections removed with them, and those rebuilt from the remaining members."""
+    """The ids that existed, the reflections removed with them, and those rebuilt from the remaining members.
+
+    A dry run removes nothing and has the ids and reflections that would go.
+    """
 
     ids: tuple[str, ...]
     reflections: tuple[str, ...] = ()
     rebuilt: tuple[str, ...] = ()
+    dry_run: bool = False
     warnings: tuple[Notice, ...] = ()
 
     def __iter__(self) -> Iterator[str]:
@@ -85,6 +89,13 @@ def forget(store: Store, ids: Sequence[str], now: int, *, scrub: bool = False) -
         rebuilt=tuple(rebuilt),
         warnings=(LINGERING,) if lingers else (),
     )
+
+
+def would_forget(store: Store, ids: Sequence[str], now: int) -> Forgotten:
+    """What `forget` would remove."""
+    found = store.get(ids)
+    there = tuple(id for id in dict.fromkeys(ids) if id in found)
+    return Forgotten(there, tuple(record.id for record in derived_from(store, ids, now)), dry_run=True)
 
 
 def _lingers(store: Store, scrub: bool) -> bool:

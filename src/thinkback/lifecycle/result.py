@@ -1,11 +1,12 @@
 """The base of what lifecycle operations return: `to_dict()` for JSON, and a repr of one line."""
 
-from collections.abc import Mapping, Sized
-from dataclasses import fields, is_dataclass
+from collections.abc import Sized
+from dataclasses import fields
 from datetime import datetime
 from typing import Any
 
 from thinkback.clock import iso
+from thinkback.plain import plain
 
 
 class Result:
@@ -15,8 +16,7 @@ class Result:
 
     def to_dict(self) -> dict[str, Any]:
         """The fields as JSON carries them; times in ISO 8601."""
-        plain: dict[str, Any] = _plain(self)
-        return plain
+        return dict(plain(self))
 
     def __repr__(self) -> str:
         """The size of each collection that is not empty."""
@@ -29,13 +29,3 @@ def _brief(value: Any) -> str:
     if isinstance(value, datetime):
         return iso(value)
     return str(len(value)) if isinstance(value, Sized) and not isinstance(value, str) else repr(value)
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, datetime):
-        return iso(value)
-    if is_dataclass(value):
-        return {field.name: _plain(getattr(value, field.name)) for field in fields(value)}
-    if isinstance(value, Mapping):
-        return {key: _plain(item) for key, item in value.items()}
-    return [_plain(item) for item in value] if isinstance(value, tuple | list) else value

@@ -3,15 +3,20 @@
 import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import overload
+from typing import TYPE_CHECKING, Any, overload
 
 from thinkback.errors import Notice
 from thinkback.model import Drop, Hit, Ledger, Run, Timing
+from thinkback.plain import brief
+from thinkback.search.present import data_frame, html
 from thinkback.search.query.parse import Query
 from thinkback.search.ranking import NEWEST
 from thinkback.search.recipes.model import Recipe
 from thinkback.search.relevance import Relevance
 from thinkback.stores.base import StoreState
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +86,7 @@ def _stable(query: Query) -> tuple[object, ...]:
     return (ids, rest, query.cycle, time, sorted(inferred.tag for inferred in query.tags))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Hits(Sequence[Hit]):
     """The hits of one search, best first, with its trace and warnings."""
 
@@ -113,8 +118,26 @@ class Hits(Sequence[Hit]):
         """Whether the memory likely holds an answer: its relevance reaches the default gate."""
         return self.trace.relevance.answered
 
+    def to_dict(self) -> dict[str, Any]:
+        """The answer as JSON carries it."""
+        hits = [hit.to_dict() for hit in self.hits]
+        told = {"query": self.trace.query.text, "relevance": self.relevance, "answered": self.answered}
+        return {**told, "hits": hits, "warnings": [str(warning) for warning in self.warnings]}
 
-@dataclass(frozen=True, slots=True, eq=False)
+    def to_pandas(self) -> "DataFrame":
+        """One row a hit, with a column for what each leg and signal added; needs pandas."""
+        return data_frame(self.hits)
+
+    def __repr__(self) -> str:
+        best = f", best {self.hits[0].score:.3f} {brief(self.hits[0].text)!r}" if self.hits else ""
+        warned = f", {len(self.warnings)} warnings" if self.warnings else ""
+        return f"{type(self).__name__}({brief(self.trace.query.text)!r}, {len(self.hits)} hits{best}{warned})"
+
+    def _repr_html_(self) -> str:
+        return html(self.trace.query.text, self.hits)
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Recall(Hits):
     """The answer to a recall."""
 

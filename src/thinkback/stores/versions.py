@@ -40,6 +40,8 @@ def first_version(draft: Draft, id: str, position: int | None, now: int) -> Stor
         last_access=draft.last_access,
         speaker=draft.speaker,
         source=draft.source,
+        user=draft.user,
+        agent=draft.agent,
         trust=draft.trust,
         embedded=draft.vector is not None,
         claim=draft.confidence if draft.claim is None else draft.claim,

@@ -302,3 +302,10 @@ def test_the_cycle_and_the_backends_of_one_call(cli):
     assert "recency" not in {one["name"] for one in without[0]["contributions"]}
     assert "recency" in {one["name"] for one in by_cycle[0]["contributions"]}
     assert by_cycle[0]["backends_used"] == ["keyword", "recency", "priority"]
+
+
+def test_filters_take_operators(pets):
+    assert ids(pets.ok("recall", "rent", "--where", '{"metadata.amount": {"gt": 900}}', "--json")) == ["rent"]
+    assert ids(pets.ok("list", "--meta", 'amount={"lt": 900}', "--json")) == []
+    assert ids(pets.ok("list", "--where", '{"tags": {"any": ["caroline"]}}', "--json")) == ["cat"]
+    assert pets("list", "--where", "amount > 900").code == 2

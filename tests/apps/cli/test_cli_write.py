@@ -135,7 +135,7 @@ def test_update_changes_fields_and_clears_them(cli):
 
 def test_forget_removes_for_good(cli):
     id, other = cli.remember("the code is 4417"), cli.remember("keep me")
-    gone = {"forgotten": [id], "reflections": [], "rebuilt": [], "warnings": []}
+    gone = {"forgotten": [id], "reflections": [], "rebuilt": [], "dry_run": False, "warnings": []}
     assert cli.ok("forget", id, "--json").json == gone
     assert cli("get", id).code == 1
     assert [record["id"] for record in cli.ok("list", "--json").lines] == [other]

@@ -197,7 +197,7 @@ def test_a_batch_is_stored_together_or_not_at_all(client: TestClient) -> None:
 
 def test_forgetting(client: TestClient) -> None:
     first, second = remember(client, "a"), remember(client, "b")
-    no_more = {"reflections": [], "rebuilt": [], "warnings": []}
+    no_more = {"reflections": [], "rebuilt": [], "dry_run": False, "warnings": []}
     assert client.post("/v1/forget", json={"ids": [first, "absent"]}).json() == {"forgotten": [first], **no_more}
     assert client.delete(f"/v1/memories/{second}").json() == {"forgotten": [second], **no_more}
     assert client.delete(f"/v1/memories/{second}").status_code == 404
@@ -356,7 +356,7 @@ def test_metrics_count_requests_and_time_the_steps_of_searches(client: TestClien
         ("POST", "/v1/memories/batch", {"memories": [{"text": "x"}, {"txt": "y"}]}, "memories.1: unknown field 'txt'"),
         ("POST", "/v1/memories/batch", {"memories": [{"text": "x"}, {"txt": "y"}]}, "Did you mean 'text'?"),
         ("PATCH", "/v1/memories/a", {"txt": "y"}, "unknown field 'txt'; known: text, essence,"),
-        ("GET", "/v1/count?tag=x", None, "Did you mean 'tags'?"),
+        ("GET", "/v1/count?tgas=x", None, "Did you mean 'tags'?"),
         ("GET", "/v1/tags?limit=3", None, "unknown field 'limit'; known: none."),
     ],
 )
@@ -411,3 +411,15 @@ def test_a_link_weighs_what_the_engine_takes(client: TestClient) -> None:
         body = b'{"from_id": "a", "to_id": "b", "weight": ' + weight + b"}"
         refused = client.post("/v1/links", content=body, headers={"content-type": "application/json"})
         assert refused.status_code == 422
+
+
+def test_filters_take_operators_and_singular_spellings(client: TestClient) -> None:
+    for n in (5, 6, 7):
+        remember(client, f"cat {n}", id=str(n), metadata={"n": n}, thread=f"chat-{n}", tags=[f"t{n}"])
+    above = {"metadata.n": {"gt": 5}}
+    answer = client.post("/v1/recall", json={"query": "cat", "where": above, "thread": "chat-7"}).json()
+    assert [hit["memory"]["id"] for hit in answer["hits"]] == ["7"]
+    listed = client.get("/v1/memories", params={"where": json.dumps(above), "tag": "t6"}).json()
+    assert [memory["id"] for memory in listed["memories"]] == ["6"]
+    wrong = client.post("/v1/recall", json={"query": "cat", "metadata": {"n": {"gtt": 6}}})
+    assert (wrong.status_code, wrong.json()["error"]["code"]) == (422, "unknown_operator")

@@ -380,3 +380,14 @@ def test_a_secret_is_warned_of_and_not_repeated(memory: Memory) -> None:
     changed = call(memory, "update", {"id": stored.meta[PROGRAMS]["id"], "text": f"now {key}x"})
     assert len(changed.meta[PROGRAMS]["warnings"]) == 1
     assert key[:8] not in repr((stored, changed))
+
+
+def test_filters_take_operators(memory: Memory) -> None:
+    for n in (5, 6, 7):
+        memory.remember(f"cat {n}", id=str(n), metadata={"n": n})
+    answer = call(
+        memory, "recall", {"query": "cat", "filter": {"where": {"or": [{"metadata.n": {"gt": 6}}, {"metadata.n": 5}]}}}
+    )
+    text = answer.content[0].text
+    assert ["cat 5" in text, "cat 6" in text, "cat 7" in text] == [True, False, True]
+    assert call(memory, "recall", {"query": "cat", "filter": {"metadata": {"n": {"gtt": 6}}}}).is_error

@@ -29,6 +29,7 @@ _TYPES: dict[str, Any] = {
 _METAVARS = {
     "names": "NAME",
     "object": "KEY=VALUE",
+    "where": "JSON",
     "priorities": "P",
     "priority": "P",
     "fraction": "NUMBER",
@@ -90,7 +91,17 @@ def _read(row: Field | FilterField, value: Any, now: datetime | None) -> Any:
         return listed(value)
     if row.type == "time" and value is not None:
         return read_time(value, now)
+    if row.type == "where" and value is not None:
+        return condition(value)
     return pairs(value) if row.type == "object" else value
+
+
+def condition(text: str) -> Any:
+    """The JSON of a condition."""
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        raise InvalidInput(f"""--where takes JSON, as in '{{"metadata.n": {{"gt": 6}}}}'; got {text!r}""") from None
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,17 +1,19 @@
 """Commands that change memories: remember, update, forget, link, unlink."""
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from typer import Argument, Option, Typer
 
 from thinkback.apps.cli.command import command
-from thinkback.apps.cli.options import Changes, Common, Embedder, Fields, Words, listed
+from thinkback.apps.cli.options import Changes, Common, Embedder, Fields, Words, condition, listed
 from thinkback.apps.cli.output import moment, show, show_json, show_result, styled, warn
 from thinkback.apps.cli.remedies import WORDS
 from thinkback.apps.cli.session import existing_memory, file_errors, open_memory, read_argument, settings_of
 from thinkback.errors import Action, InvalidInput, NotFound, Remedy
 
 if TYPE_CHECKING:
+    from thinkback.lifecycle.documents import Synced
     from thinkback.model import Record
 
 app = Typer()
@@ -27,18 +29,36 @@ EdgeKind = Annotated[str, Option(metavar="NAME", help="The kind of link, any wor
     app,
     panel=PANEL,
     example='thinkback remember "Caroline adopted a grey cat, Oscar" --tags pets,caroline --thread chat-7\n'
-    "pbpaste | thinkback remember - --kind note",
+    "pbpaste | thinkback remember - --kind note\nthinkback remember --file notes/",
 )
 def remember(
-    text: Annotated[str, Argument(help="What to remember; - reads it from stdin.")],
     fields: Fields,
     embedder: Embedder,
     common: Common,
+    text: Annotated[str | None, Argument(help="What to remember; - reads it from stdin.", show_default=False)] = None,
+    file: Annotated[
+        Path | None,
+        Option(metavar="PATH", help="Remember a file or folder of Markdown or text instead, one memory a section."),
+    ] = None,
 ) -> None:
-    """Store one memory."""
+    """Store one memory, or the sections of files; reading a file again updates what changed and forgets what is gone."""
+    if (text is None) == (file is None):
+        raise InvalidInput("give a text, or a file or folder with --file PATH", code="no_text")
     with open_memory(settings_of(common, embedder), create=True) as memory:
-        record = memory.remember(_text(text), **fields.given())
+        if file is not None:
+            _show_synced(memory.remember(file=file, **fields.given()), common)
+            return
+        record = memory.remember(_text(str(text)), **fields.given())
     _show_record(record, "remembered", common)
+
+
+def _show_synced(done: "Synced", common: Common) -> None:
+    counts = {name: len(getattr(done, name)) for name in ("added", "updated", "forgotten")}
+    counts["unchanged"] = done.unchanged
+    line = ", ".join(f"{count} {name}" for name, count in counts.items())
+    show_result(common, {**done.to_dict(), "warnings": [str(warning) for warning in done.warnings]}, styled(line))
+    for warning in done.warnings:
+        warn(warning)
 
 
 @command(
@@ -71,11 +91,17 @@ def update(
 @command(
     app,
     panel=PANEL,
-    example="thinkback forget 01K0W3V8E5D1Q2R3S4T5V6W7X8\nthinkback forget ID --verify --json > receipt.json",
+    example="thinkback forget 01K0W3V8E5D1Q2R3S4T5V6W7X8\nthinkback forget ID --verify --json > receipt.json\n"
+    """thinkback forget --where '{"thread": "chat-7"}' --dry-run""",
 )
 def forget(
-    ids: Annotated[list[str], Argument(help="The ids of the memories.")],
     common: Common,
+    ids: Annotated[list[str] | None, Argument(help="The ids of the memories.", show_default=False)] = None,
+    where: Annotated[
+        str | None,
+        Option(metavar="JSON", help="Also every memory that this condition holds for, as in --where of recall."),
+    ] = None,
+    dry_run: Annotated[bool, Option("--dry-run", help="Report what would be forgotten without forgetting it.")] = False,
     verify: Annotated[
         bool, Option("--verify", help="Search every index and the bytes of the files afterwards, and print a receipt.")
     ] = False,
@@ -85,7 +111,10 @@ def forget(
     from thinkback.apps.cli.render_upkeep import show_receipt
     from thinkback.apps.words import theme_changes
 
+    if not ids and where is None:
+        raise InvalidInput("name the ids of memories, or a condition with --where JSON", code="no_condition")
     with existing_memory(common) as memory:
+        ids = [*(ids or ()), *(memory.forget(where=condition(where), dry_run=True).ids if where is not None else ())]
         missing = [id for id in ids if id not in memory.get_many(ids)]
         if missing:
             raise NotFound(
@@ -93,14 +122,15 @@ def forget(
                 code="unknown_memory",
                 remedy=Remedy(Action.LIST_MEMORIES),
             )
-        if verify:
+        if verify and not dry_run:
             show_receipt(memory.forget_verified(*ids), common)
             return
-        done = memory.forget(*ids, scrub=True)
+        done = memory.forget(*ids, scrub=True, dry_run=dry_run)
     if common.json:
         show_json(wire_upkeep.forgotten(done, WORDS))
     else:
-        show(styled(f"forgotten {len(done.ids)}", "green"), *(f"  {id}" for id in done.ids))
+        said = "would forget" if dry_run else "forgotten"
+        show(styled(f"{said} {len(done.ids)}", "green"), *(f"  {id}" for id in done.ids))
         if done.reflections:
             show(f"themes: {theme_changes(len(done.reflections), len(done.rebuilt))}")
     for warning in done.warnings:

@@ -11,7 +11,7 @@ from thinkback.apps import wire, wire_upkeep
 from thinkback.apps.http import requests, responses
 from thinkback.apps.http.errors import WORDS
 from thinkback.apps.validation import check_overrides
-from thinkback.errors import gathered_warnings
+from thinkback.errors import InvalidInput, gathered_warnings
 from thinkback.memory import Memory
 from thinkback.model import REFLECTION, Edge, Record
 from thinkback.reflections import members
@@ -199,9 +199,11 @@ def forget_memory(memory: Memory, asked: requests.Id) -> wire_upkeep.ForgottenSh
     return wire_upkeep.forgotten(memory.forget(asked.id), WORDS)
 
 
-def forget(memory: Memory, asked: requests.Ids) -> wire_upkeep.ForgottenShape:
+def forget(memory: Memory, asked: requests.Forget) -> wire_upkeep.ForgottenShape:
     """Remove several memories for good; returns the ids that existed."""
-    return wire_upkeep.forgotten(memory.forget(*asked.ids), WORDS)
+    if not asked.ids and asked.where is None:
+        raise InvalidInput("name the ids of memories, or a condition with where", code="no_condition")
+    return wire_upkeep.forgotten(memory.forget(*asked.ids, where=asked.where, dry_run=asked.dry_run), WORDS)
 
 
 def unlink(memory: Memory, asked: requests.Unlink) -> responses.RemovedShape:

@@ -6,7 +6,7 @@ Fields named in a route's path come from the path; the others from the query str
 from collections.abc import Callable, Iterable
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field, create_model, field_validator
+from pydantic import BaseModel, ConfigDict, Field, create_model, field_validator, model_validator
 
 from thinkback import fields
 from thinkback.apps.validation import TEXT_LIMIT, strict_json
@@ -58,6 +58,7 @@ _TYPES: dict[str, Any] = {
     "priorities": Words,
     "names": Words,
     "object": dict[str, Any],
+    "where": dict[str, Any],
     "flag": bool,
 }  # all other types are short texts
 
@@ -93,7 +94,16 @@ def _model(name: str, rows: Iterable[Any], nullable: Callable[[Any], bool]) -> t
 class Where(filters_model(fields.FILTERS)):  # type: ignore[misc]
     """A filter."""
 
-    @field_validator("metadata", mode="before")
+    @model_validator(mode="before")
+    @classmethod
+    def _singular(cls, given: Any) -> Any:
+        """`thread` is `threads` of one."""
+        if not isinstance(given, dict):
+            return given
+        full = {row.alias: row.name for row in fields.FILTERS if row.alias in given and row.name not in given}
+        return {full.get(name, name): [value] if name in full else value for name, value in given.items()}
+
+    @field_validator("metadata", "where", mode="before")
     @classmethod
     def _from_query_string(cls, value: object) -> object:
         """In a query string an object is written as JSON."""
@@ -211,6 +221,14 @@ class Ids(Parameters):
     """Several memories by their ids."""
 
     ids: Annotated[list[Word], Field(min_length=1, max_length=MAX_BATCH)]
+
+
+class Forget(Parameters):
+    """Memories to forget: by their ids, and all that a condition holds for."""
+
+    ids: Annotated[list[Word], Field(max_length=MAX_BATCH)] = []
+    where: dict[str, Any] | None = Field(None, description='A condition, such as {"thread": "chat-7"}.')
+    dry_run: DryRun = False
 
 
 class Link(Parameters):

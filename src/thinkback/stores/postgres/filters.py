@@ -1,7 +1,9 @@
 """A Filter as a WHERE clause with named parameters; `Filter.rejects` is the law, this is its translation."""
 
+import json
 from typing import Any
 
+from thinkback.conditions import METADATA, ORDER, Compare, Condition, Every, Not, Some, is_number
 from thinkback.model import Filter
 
 _EXACT_INTEGERS = 1 << 53  # up to here an integer and the real number of the same value are the same everywhere
@@ -35,6 +37,20 @@ def clause(filter: Filter, params: Params, row: str = "m", matching: list[int] |
 def beyond_sql(filter: Filter) -> list[tuple[str, Any]]:
     """The pairs of metadata that only Python compares as Python does: lists, objects, fractions and very large numbers."""
     return [(key, value) for key, value in filter.metadata if not _simple(value)]
+
+
+def where_beyond_sql(filter: Filter) -> Condition | None:
+    """The condition, if it compares metadata in a way that only Python does."""
+    tests = [] if filter.where is None else filter.where.tests()
+    return filter.where if any(test.field == METADATA and not _translatable(test) for test in tests) else None
+
+
+def _translatable(test: Compare) -> bool:
+    if test.comparison == "in":
+        return all(_simple(value) for value in test.value)
+    if test.comparison == "has":
+        return _simple(test.value)
+    return isinstance(test.value, str) or abs(test.value) <= _EXACT_INTEGERS
 
 
 def _simple(value: Any) -> bool:
@@ -72,9 +88,11 @@ def _sets(filter: Filter, params: Params, row: str) -> list[str]:
         ("priority", filter.priorities or None),
         ("thread", filter.threads or None),
         ("source", filter.sources or None),
+        ("user", filter.users or None),
+        ("agent", filter.agents or None),
     )
     terms = [
-        f"{row}.{column} = ANY({params.add(list(values), '::text[]')})"
+        f'{row}."{column}" = ANY({params.add(list(values), "::text[]")})'
         for column, values in given
         if values is not None
     ]
@@ -92,7 +110,56 @@ def _contents(filter: Filter, params: Params, row: str) -> list[str]:
     if filter.min_trust > 0:
         terms.append(f"{row}.trust >= {params.add(filter.min_trust, '::float8')}")
     terms += [_metadata(key, value, params, row) for key, value in filter.metadata if _simple(value)]
+    if filter.where is not None and where_beyond_sql(filter) is None:
+        terms.append(_condition(filter.where, params, row))
     return terms
+
+
+def _condition(condition: Condition, params: Params, row: str) -> str:
+    """The condition in SQL that is never null, so that NOT means what it means in Python."""
+    if isinstance(condition, Not):
+        return f"NOT {_condition(condition.part, params, row)}"
+    if isinstance(condition, Every | Some):
+        every = isinstance(condition, Every)
+        parts = [_condition(part, params, row) for part in condition.parts]
+        return f"({(' AND ' if every else ' OR ').join(parts or [str(every)])})"
+    made = _of_metadata if condition.field == METADATA else _of_column
+    return f"coalesce({made(condition, params, row)}, FALSE)"
+
+
+def _of_column(test: Compare, params: Params, row: str) -> str:
+    column = f'{row}."{test.field}"'
+    if test.comparison == "has":
+        return (
+            f"EXISTS (SELECT 1 FROM thinkback.memory_tags t WHERE t.space = %(space)s AND t.tag = {params.add(test.value)} "
+            f"AND t.seq = {row}.seq)"
+        )
+    if test.field == "tags":
+        return f"{column} = '[]'"
+    if test.comparison == "in":
+        values = [value for value in test.value if value is not None]
+        numbers = any(map(is_number, values))  # as texts: PostgreSQL rounds a real number that it casts to a numeric
+        given = (
+            params.add([repr(value) for value in values], "::numeric[]") if numbers else params.add(values, "::text[]")
+        )
+        found = f"{column} = ANY({given})"
+        return f"coalesce({found}, FALSE) OR {column} IS NULL" if None in test.value else found
+    if isinstance(test.value, str):
+        return f'{column} COLLATE "C" {ORDER[test.comparison][0]} {params.add(test.value, "::text")}'
+    return f"{column} {ORDER[test.comparison][0]} {params.add(repr(test.value), '::numeric')}"
+
+
+def _of_metadata(test: Compare, params: Params, row: str) -> str:
+    if test.comparison == "in":
+        return " OR ".join(f"coalesce({_metadata(test.key, value, params, row)}, FALSE)" for value in test.value)
+    found = f"({row}.metadata::jsonb -> {params.add(test.key, '::text')})"
+    if test.comparison == "has":
+        return f"{found} @> {params.add(json.dumps(test.value), '::jsonb')} AND jsonb_typeof({found}) <> 'object'"
+    if isinstance(test.value, str):
+        text = f"CASE WHEN jsonb_typeof({found}) = 'string' THEN {found} #>> '{{}}' END"
+        return f'({text}) COLLATE "C" {ORDER[test.comparison][0]} {params.add(test.value, "::text")}'
+    number = f"CASE WHEN jsonb_typeof({found}) = 'number' THEN ({found} #>> '{{}}')::numeric END"
+    return f"({number}) {ORDER[test.comparison][0]} {params.add(repr(test.value), '::numeric')}"
 
 
 def _metadata(key: str, value: Any, params: Params, row: str) -> str:

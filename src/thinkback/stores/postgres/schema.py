@@ -197,14 +197,20 @@ def adds(name: str, type: str, default: str = "NULL") -> Migration:
     """A migration that adds the column of a new field."""
 
     def migrate(connection: Connection) -> None:
-        connection.execute(f"ALTER TABLE thinkback.memories ADD COLUMN {name} {column_type(type)} DEFAULT {default}")
+        connection.execute(f'ALTER TABLE thinkback.memories ADD COLUMN "{name}" {column_type(type)} DEFAULT {default}')
 
     _added.append(name)
     return migrate
 
 
 # Only ever appended to. A new field of a memory is a step `adds(name, type, what older rows hold)`.
-MIGRATIONS: tuple[Migration, ...] = (_first_schema, adds("speaker", "name"), _words_as_spelt)
+MIGRATIONS: tuple[Migration, ...] = (
+    _first_schema,
+    adds("speaker", "name"),
+    _words_as_spelt,
+    adds("user", "name"),
+    adds("agent", "name"),
+)
 VERSION = len(MIGRATIONS)
 FIELDS_KNOWN = tuple(name for name, _ in _FIRST_FIELDS) + tuple(_added)
 

@@ -73,7 +73,8 @@ class Tx:
 
     def copy(self, table: str, columns: Sequence[str], types: Sequence[str], rows: Iterator[Sequence[Any]]) -> None:
         """Writes many rows at once; `space` is put before each."""
-        sql = f"COPY thinkback.{table} (space, {', '.join(columns)}) FROM STDIN (FORMAT BINARY)"
+        quoted = ", ".join(f'"{column}"' for column in columns)
+        sql = f"COPY thinkback.{table} (space, {quoted}) FROM STDIN (FORMAT BINARY)"
         with self.connection.cursor() as cursor, cursor.copy(sql) as copy:
             copy.set_types(["int4", *types])
             for row in rows:

@@ -37,7 +37,7 @@ from thinkback.stores.base import (
     StoreState,
 )
 from thinkback.stores.postgres import generations, health, journal, keywords, links, reads, vectors, words, writes
-from thinkback.stores.postgres.filters import beyond_sql
+from thinkback.stores.postgres.filters import beyond_sql, where_beyond_sql
 from thinkback.stores.postgres.history_index import HistoryIndex
 from thinkback.stores.postgres.schema import VERSION
 from thinkback.stores.postgres.server import Server
@@ -130,10 +130,10 @@ class PostgresStore:
 
     def _matching(self, tx: Tx, filter: Filter) -> list[int] | None:
         """The versions whose metadata pass what SQL cannot compare; None if there is nothing of that kind."""
-        wanted = beyond_sql(filter)
-        if not wanted:
+        wanted, where = beyond_sql(filter), where_beyond_sql(filter)
+        if not wanted and where is None:
             return None
-        law = Filter(now=filter.now, everything=True, known_at=filter.known_at, metadata=tuple(wanted))
+        law = Filter(now=filter.now, everything=True, known_at=filter.known_at, metadata=tuple(wanted), where=where)
         params = tx.params(keys=[key for key, _ in wanted])
         found = health.records_where(tx, "AND m.metadata::jsonb ?& %(keys)s::text[]", params)
         return [seq for seq, record in found if law.rejects(record) is None]

@@ -24,6 +24,9 @@ from thinkback.stores.versions import first_version, id_taken, next_version, pos
 COPIED_FROM = 100  # so many memories at once are copied, not inserted
 _NO_VECTORS: tuple[list[int], Vector | None] = ([], None)
 
+_QUOTED = ", ".join(f'"{name}"' for name in NAMES)  # `user` is a word of SQL
+_QUOTED_OF_U = ", ".join(f'u."{name}"' for name in NAMES)
+
 
 @dataclass(frozen=True, slots=True)
 class Batch:
@@ -116,9 +119,9 @@ def insertion(tx: Tx, batch: Batch) -> tuple[str, Mapping[str, Any]]:
     columns = list(zip(*map(to_row, batch.records), strict=True))
     arrays = ", ".join(params.add(list(column), f"::{type}[]") for column, type in zip(columns, TYPES, strict=True))
     parts.append(
-        f"m AS (INSERT INTO thinkback.memories (space, seq, changed, {', '.join(NAMES)}) "
-        f"SELECT %(space)s, {numbered}, s.changes, {', '.join(f'u.{name}' for name in NAMES)} "
-        f"FROM s, unnest({arrays}) WITH ORDINALITY AS u({', '.join(NAMES)}, ord))"
+        f"m AS (INSERT INTO thinkback.memories (space, seq, changed, {_QUOTED}) "
+        f"SELECT %(space)s, {numbered}, s.changes, {_QUOTED_OF_U} "
+        f"FROM s, unnest({arrays}) WITH ORDINALITY AS u({_QUOTED}, ord))"
     )
     tagged = [(tag, ord) for ord, record in enumerate(batch.records, 1) for tag in record.tags]
     if tagged:
@@ -257,7 +260,7 @@ def amend(tx: Tx, changes: Mapping[str, Mapping[str, Any]]) -> None:
     change = tx.bump().changes
     for id, values in checked.items():
         stored = {name: int(value) if isinstance(value, bool) else value for name, value in values.items()}
-        assignments = "".join(f"{name} = %({name})s, " for name in stored)
+        assignments = "".join(f'"{name}" = %({name})s, ' for name in stored)
         sql = (
             f"UPDATE thinkback.memories m SET {assignments}changed = %(change_)s "
             "WHERE m.space = %(space)s AND m.id = %(id_)s AND m.retired_at IS NULL"

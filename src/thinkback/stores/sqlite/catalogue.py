@@ -35,6 +35,11 @@ _SELECT = (
     "FROM memories m WHERE m.retired_at IS NULL AND m.changed > ? ORDER BY +m.seq"
 )
 
+# What the columns, the tags and the kind of catalogue decide; SQLite decides the rest of a filter.
+_IN_COLUMNS = {"now", "tags", "kinds", "without_kinds", "tiers", "priorities"} | {
+    *("since", "until", "as_of", "known_at", "min_trust", "everything")
+}
+
 
 class Ids:
     """The id of every row: those of mapped segments are read where they lie, later ones are a list."""
@@ -94,7 +99,7 @@ class Catalogue:
         for tag in filter.tags:
             passing &= self._only(integers(connection, "SELECT seq FROM memory_tags WHERE tag = ?", (tag,)))
         nothing = Filter(now=filter.now, everything=True)
-        named = {name: getattr(filter, name) for name in ("ids", "threads", "sources", "metadata")}
+        named = {name: getattr(filter, name) for name in filter.__slots__ if name not in _IN_COLUMNS}
         rest = replace(nothing, **named)
         return passing if rest == nothing else passing & self._only(versions(connection, rest))
 

@@ -12,7 +12,7 @@ from thinkback.inputs import canonical_json
 from thinkback.model import StoredRecord
 
 NAMES = names(FIELDS)
-COLUMNS = ", ".join(f"m.{name}" for name in NAMES)  # of a query that calls memories `m`
+COLUMNS = ", ".join(f'm."{name}"' for name in NAMES)  # of a query that calls memories `m`
 _MARKS = ", ".join("?" * (len(NAMES) + 2))
 INSERT = f"INSERT INTO memories ({', '.join(NAMES)}, seq, changed) VALUES ({_MARKS})"  # to_row, then seq and changed
 

@@ -188,6 +188,12 @@ def _who_speaks(connection: apsw.Connection) -> None:
     connection.execute("ALTER TABLE memories ADD COLUMN speaker TEXT")
 
 
+def _whose(connection: apsw.Connection) -> None:
+    """Adds `user` and `agent`, whom a memory belongs to."""
+    connection.execute("ALTER TABLE memories ADD COLUMN user TEXT")
+    connection.execute("ALTER TABLE memories ADD COLUMN agent TEXT")
+
+
 def _strongest_edges(connection: apsw.Connection) -> None:
     """Index edges by weight, so that the strongest ones of a hub are read without the others."""
     for end, other in (("from_id", "to_id"), ("to_id", "from_id")):
@@ -208,6 +214,7 @@ MIGRATIONS: tuple[Migration, ...] = (
     exact_words,
     _who_speaks,
     _strongest_edges,
+    _whose,
 )
 VERSION = len(MIGRATIONS)
 

@@ -13,6 +13,7 @@ from thinkback.search.query.keywords import parse_keywords
 from thinkback.stores.base import EmbeddingSpace, Store
 from thinkback.testing.contract.words import NOW, TOY, by_keyword, by_vector, found_everywhere, ids, put, put_one
 from thinkback.testing.errors import raises
+from thinkback.where import filter_of
 
 FILTERS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "tag": ({"tags": ("work", "home")}, {"tags": ("work", "home")}),
@@ -22,6 +23,8 @@ FILTERS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "priority": ({"priority": "P1"}, {"priorities": ("P1", "P2")}),
     "thread": ({"thread": "t"}, {"threads": ("t", "u")}),
     "source": ({"source": "diary"}, {"sources": ("diary",)}),
+    "user": ({"user": "ann"}, {"users": ("ann", "bea")}),
+    "agent": ({"agent": "bot"}, {"agents": ("bot",)}),
     "trust": ({}, {"min_trust": 0.5}),
     "text in metadata": ({"metadata": {"a.b": 'x"y'}}, {"metadata": (("a.b", 'x"y'),)}),
     "number in metadata": ({"metadata": {"n": 3.0}}, {"metadata": (("n", 3),)}),
@@ -30,6 +33,64 @@ FILTERS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "since": ({"created_at": NOW - DAY}, {"since": NOW - DAY}),
     "since, by validity": ({"valid_from": NOW - DAY}, {"since": NOW - 2 * DAY}),
 }
+
+VARIED: tuple[dict[str, Any], ...] = (
+    {},
+    {"tags": ("work",), "metadata": {"n": 6}, "thread": "t", "importance": 0.5},
+    {"tags": ("work", "home"), "metadata": {"n": 7, "who": "Zoë", "list": [1, "a", True]}, "kind": "fact"},
+    {"tags": ("home",), "metadata": {"n": 6.5, "who": "Anna"}, "kind": "fact", "thread": "u", "importance": 0.3},
+    {"metadata": {"n": True, "who": None, "list": ["b"]}, "speaker": "Zoë", "cycle": 3, "user": "ann"},
+    {"metadata": {"n": "7", "list": "a", "deep": {"x": [1]}}, "speaker": "anna", "cycle": 1 << 60},
+    {"metadata": {"n": (1 << 53) + 1, "who": "ångström"}, "valid_from": NOW - 5 * DAY, "trust": 0.25},
+    {"metadata": {"n": 0.1 + 0.2}, "priority": "P1", "importance": 0.1 + 0.2, "source": "diary"},
+    {"metadata": {"n": -0.0, "who": "ann"}, "tier": "working", "position": 4, "thread": "t"},
+)
+CONDITIONS: tuple[dict[str, Any], ...] = (
+    *({"metadata": {"n": {op: bound}}} for op in ("gt", "gte", "lt", "lte") for bound in (6, 6.5, "7", 0.3, 1 << 60)),
+    *({"metadata": {"n": {op: value}}} for op in ("eq", "ne", "not") for value in (6, True, None, 0.1 + 0.2, "7")),
+    {"metadata.n": {"in": [6, 6.5, True, None]}},
+    {"metadata.n": {"in": [7, "7"]}},
+    {"metadata.n": {"gt": 0, "lt": 7}},
+    {"metadata.n": {"not": {"gt": 6}}},
+    {"metadata.n": {"gte": 9007199254740993}},
+    {"metadata.who": {"gt": "Anna"}},
+    {"metadata.who": {"lte": "ann"}},
+    {"metadata.who": {"exists": True}},
+    {"metadata.who": {"exists": False}},
+    {"metadata.list": {"any": ["a", 1]}},
+    {"metadata.list": {"all": ["a", 1]}},
+    {"metadata.list": {"any": [True]}},
+    {"metadata.list": {"any": [0.5]}},
+    {"metadata.deep": {"eq": {"x": [1.0]}}},
+    {"tags": {"any": ["work", "home"]}},
+    {"tags": {"all": ["work", "home"]}},
+    {"tags": ["work", "home"]},
+    {"tags": {"not": ["home", "rare"]}},
+    {"tags": {"exists": False}},
+    {"kind": "fact"},
+    {"kind": {"not": "fact"}},
+    {"tier": ["working", "episodic"]},
+    {"thread": {"not": ["t"]}},
+    {"thread": {"exists": True}},
+    {"thread": {"in": ["t", None]}},
+    {"speaker": {"gt": "Anna", "lte": "anna"}},
+    {"source": "diary", "priority": {"ne": "P3"}},
+    {"cycle": {"gt": 2}},
+    {"user": {"in": ["ann", None]}, "agent": {"exists": False}},
+    {"not": {"user": "ann"}},
+    {"cycle": {"in": [3, 1 << 60]}},
+    {"importance": {"gte": 0.30000000000000004}},
+    {"importance": {"in": [0.3, 0.5]}},
+    {"importance": {"lt": 0.5}},
+    {"trust": {"lt": 1}},
+    {"position": 4},
+    {"valid_from": {"lt": "2026-02-27"}},
+    {"created_at": {"gte": "2026-03-01"}},
+    {"or": [{"kind": "fact"}, {"metadata.n": {"gt": 100}}]},
+    {"and": [{"tags": "work"}, {"not": {"metadata.n": 6}}]},
+    {"not": {"or": [{"tags": {"any": ["work"]}}, {"speaker": {"exists": True}}]}},
+    {"or": [{"metadata.n": 0.1 + 0.2}, {"not": {"thread": "t"}, "tags": "home"}]},
+)
 
 
 class SearchLaws:
@@ -161,6 +222,15 @@ class SearchLaws:
         found = found_everywhere(store, "a word", Filter(now=NOW, **asked))
         assert all(ids == {wanted.id} for ids in found.values()), found
         assert store.count(Filter(now=NOW, **asked)) == 1
+
+    def test_every_search_obeys_every_condition(self, store: Store) -> None:
+        records = [put_one(store, "a word to find", **fields) for fields in VARIED]
+        for given in CONDITIONS:
+            filter = filter_of(NOW, {"where": given})
+            wanted = {record.id for record in records if filter.rejects(record) is None}
+            found = found_everywhere(store, "a word", filter)
+            assert all(ids == wanted for ids in found.values()), (given, wanted, found)
+            assert store.count(filter) == len(wanted)
 
     def test_filters_apply_before_the_limit(self, store: Store) -> None:
         put(store, *["cat cat cat"] * 30)
