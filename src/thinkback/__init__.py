@@ -19,6 +19,7 @@ _MODULES = {
     "thinkback.inputs": ("Changes", "Fields", "Where"),
     "thinkback.lifecycle.audit": ("AuditReport",),
     "thinkback.lifecycle.documents": ("Synced",),
+    "thinkback.lifecycle.backup": ("BackedUp",),
     "thinkback.lifecycle.forget": ("Forgotten", "Receipt"),
     "thinkback.lifecycle.redact": ("Redacted",),
     "thinkback.lifecycle.reflect.model": ("Consolidation", "Reflected"),
@@ -79,6 +80,7 @@ if TYPE_CHECKING:
     from thinkback.inputs import Fields as Fields
     from thinkback.inputs import Where as Where
     from thinkback.lifecycle.audit import AuditReport as AuditReport
+    from thinkback.lifecycle.backup import BackedUp as BackedUp
     from thinkback.lifecycle.documents import Synced as Synced
     from thinkback.lifecycle.forget import Forgotten as Forgotten
     from thinkback.lifecycle.forget import Receipt as Receipt

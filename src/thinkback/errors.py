@@ -46,7 +46,8 @@ class Action(StrEnum):
     JUDGE = "judge"
     CHECK = "check"
     REPAIR = "repair"
-    RESTORE_BACKUP = "restore_backup"  # subject: the damaged file
+    SALVAGE = "salvage"  # subject: the damaged file
+    RENEW_BACKUPS = "renew_backups"  # subject: the files
     SKIP_BAD_LINES = "skip_bad_lines"
     PULL_MODEL = "pull_model"  # subject: the model's name
     INSTALL_EXTRA = "install_extra"  # subject: the extra's name
@@ -75,7 +76,8 @@ PYTHON_WORDS: Mapping[Action, str] = {
     Action.JUDGE: "Judge some answers first: memory.judge(query, id).",
     Action.CHECK: "To see what is wrong: memory.check(). Otherwise restore a copy.",
     Action.REPAIR: "To repair it: memory.repair().",
-    Action.RESTORE_BACKUP: "Restore a copy of {subject}.",
+    Action.SALVAGE: "Restore a backup, or save what can be read: thinkback.opening.salvage({subject!r}, NEW).",
+    Action.RENEW_BACKUPS: "Make new ones and delete the old: {subject}",
     Action.SKIP_BAD_LINES: "Correct the line, or leave out bad lines with skip_bad=True.",
     Action.PULL_MODEL: "Fetch it with: python -m thinkback models pull {subject}",
     Action.INSTALL_EXTRA: "Install it with: pip install 'thinkback[{subject}]'",

@@ -38,6 +38,7 @@ from thinkback.inputs import (
 )
 from thinkback.lifecycle.access_log import AccessLog
 from thinkback.lifecycle.audit import AuditReport, audit
+from thinkback.lifecycle.backup import BackedUp, back_up
 from thinkback.lifecycle.corroboration import contest
 from thinkback.lifecycle.documents import Synced, read
 from thinkback.lifecycle.embed import Embedding
@@ -491,6 +492,10 @@ class Memory:
     def repair(self) -> Sequence[Problem]:
         """Repair what `check` found; return the problems that remain."""
         return self.store.repair()
+
+    def backup(self, path: str | Path, replace: bool = False) -> BackedUp:
+        """Copy the store to a file while others may write, open the copy and check it."""
+        return back_up(self.store, Path(path), self.clock(), replace)
 
     def flush(self) -> None:
         """Write the access counts that recalls have left behind; a recall itself never writes."""

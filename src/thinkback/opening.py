@@ -32,6 +32,7 @@ from thinkback.stores.sqlite import SqliteSpaces, SqliteStore
 
 if TYPE_CHECKING:
     from thinkback.models.weights.options import FetchOptions, OpenOptions, Progress
+    from thinkback.stores.sqlite.salvage import Salvaged
 
 T = TypeVar("T")
 OPENED = "opened:"  # in a recipe: the reranker the memory was opened with, else the one named here
@@ -312,6 +313,20 @@ def move_all(
     finally:
         origins.close()
         goals.close()
+
+
+def salvage(damaged: str | Path, new: str | Path) -> "Salvaged":
+    """Read every row that can be read of a damaged file into a new store, and tell what was lost."""
+    from thinkback.stores.sqlite.salvage import salvage
+
+    return salvage(Path(damaged), Path(new))
+
+
+def restore_backup(copy: str | Path, store: str | Path, replace: bool = False) -> Path | None:
+    """Put a backup in the place of a store that no program has open; returns where the old file was moved."""
+    from thinkback.stores.sqlite.backup import restore
+
+    return restore(Path(copy), Path(store), replace)
 
 
 def postgres() -> ModuleType:

@@ -10,6 +10,7 @@ from datetime import datetime
 from thinkback.clock import from_us
 from thinkback.errors import Action, Notice, Remedy, StoreError
 from thinkback.lifecycle import proof
+from thinkback.lifecycle.backup import held_in_backups
 from thinkback.lifecycle.corroboration import retract
 from thinkback.lifecycle.reflect.rebuild import derived_from, rebuild
 from thinkback.lifecycle.result import Result
@@ -87,7 +88,7 @@ def forget(store: Store, ids: Sequence[str], now: int, *, scrub: bool = False) -
         ids=tuple(id for id in dict.fromkeys(ids) if id in removed),
         reflections=tuple(record.id for record in derived),
         rebuilt=tuple(rebuilt),
-        warnings=(LINGERING,) if lingers else (),
+        warnings=((LINGERING,) if lingers else ()) + (held_in_backups(store) if removed else ()),
     )
 
 
@@ -128,7 +129,7 @@ def forget_verified(store: Store, ids: Sequence[str], now: int) -> Receipt:
         log_cleared=proved.cleared,
         verified=bool(done.ids) and proved.clean and proved.cleared,
         named_by=proved.named_by,
-        warnings=proved.warnings,
+        warnings=(*proved.warnings, *(w for w in done.warnings if w is not LINGERING)),
     )
 
 

@@ -8,7 +8,8 @@ import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import Any, Protocol
+from pathlib import Path
+from typing import Any, Protocol, runtime_checkable
 
 from thinkback.errors import InvalidInput, NotFound
 from thinkback.model import (
@@ -53,6 +54,18 @@ class Problem:
     message: str
     ids: tuple[str, ...] = ()
     repairable: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Loss:
+    """A row that could not be salvaged, and why."""
+
+    table: str
+    row: str
+    what: str
+
+    def __str__(self) -> str:
+        return f"row {self.row} of {self.table} {self.what}"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -319,6 +332,17 @@ class Store(Protocol):
 
     def stats(self) -> Mapping[str, Any]:
         """Counts and sizes, ready for JSON; entries specific to this kind of store are under `engine`, with its `name`."""
+        ...
+
+
+@runtime_checkable
+class Copied(Protocol):
+    """A store that can copy itself to a file."""
+
+    read_only: bool
+
+    def copy_to(self, path: Path, replace: bool) -> None:
+        """A copy as of one moment, checked before it takes its name."""
         ...
 
 

@@ -36,6 +36,7 @@ COMMANDS = (
     Row("thinkback.apps.cli.search:app"),
     Row("thinkback.apps.cli.lookup:app"),
     Row("thinkback.apps.cli.transfer:app"),
+    Row("thinkback.apps.cli.backup:app"),
     Row("thinkback.apps.cli.recipes:app", "recipes", "Measure"),
     Row("thinkback.apps.cli.judge:app", "judge", "Measure"),
     Row("thinkback.apps.cli.bench:app", "bench", "Measure"),

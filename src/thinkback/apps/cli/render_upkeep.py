@@ -200,5 +200,7 @@ def checked(found: Sequence[Problem], left: Sequence[Problem], repaired: bool) -
         yield label + styled(f"{one.area}: {one.message}")
     if left:
         yield styled(counted(len(left), "problem") + (" left" if repaired else "; try --repair"), "bold red")
+        if not all(one.repairable for one in left):
+            yield styled("restore a backup, or save what can be read: thinkback salvage DAMAGED NEW")
     else:
         yield styled("the store is healthy", "green")

@@ -35,6 +35,8 @@ WORDS: Mapping[Action, str] = {
     Action.JUDGE: "The user can judge answers with: thinkback judge",
     Action.CHECK: "The user can see what is wrong with: thinkback doctor",
     Action.REPAIR: "The user can repair it with: thinkback doctor --repair",
+    Action.SALVAGE: "The user can restore a backup, or save what can be read: thinkback salvage FILE NEW",
+    Action.RENEW_BACKUPS: "The user can make new ones with `thinkback backup` and delete the old.",
     Action.PULL_MODEL: "The user can fetch it with: thinkback models pull {subject}",
     Action.INSTALL_EXTRA: "The user can install it with: pip install 'thinkback[{subject}]'",
 }

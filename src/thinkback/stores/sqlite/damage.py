@@ -72,7 +72,7 @@ def named(path: str, connection: apsw.Connection) -> Iterator[None]:
         found = _first(connection)
         if found is None:
             raise
-        remedy = Remedy(Action.REPAIR if found.derived else Action.RESTORE_BACKUP, path)
+        remedy = Remedy(Action.REPAIR if found.derived else Action.SALVAGE, path)
         raise StoreDamaged(f"{path} is damaged: {found}", code="damaged_row", remedy=remedy) from error
 
 
@@ -107,7 +107,7 @@ def _in_table(connection: apsw.Connection, table: str) -> Iterator[Damage]:
         key, held = values[: len(keys)], values[len(keys) :]
         row = dict(zip((name for name, _, _ in columns), zip(held[::2], held[1::2], strict=True), strict=True))
         for name, declared, required in columns:
-            what = _wrong(table, name, declared, bool(required), *row[name])
+            what = wrong(table, name, declared, bool(required), *row[name])
             if what:
                 yield Damage(table, _spelled(key), f"has {what}")
         if sizes and len(row["vector"][1] or b"") != sizes.get(row["generation"][1], len(row["vector"][1] or b"")):
@@ -118,7 +118,7 @@ def _sizes(connection: apsw.Connection) -> dict[int, int]:
     return {number: 4 * size for number, size in connection.execute("SELECT generation, dimensions FROM generations")}
 
 
-def _wrong(table: str, name: str, declared: str, required: bool, stored: str, value: Any) -> str | None:
+def wrong(table: str, name: str, declared: str, required: bool, stored: str, value: Any) -> str | None:
     """What is wrong with a value, or None."""
     if stored == "null":
         return f"no {name}" if required else None

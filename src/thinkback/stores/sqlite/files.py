@@ -10,7 +10,7 @@ from urllib.parse import quote
 
 import apsw
 
-from thinkback.errors import NotAStore, StoreDamaged, StoreError, StoreReadOnly, StoreTooNew
+from thinkback.errors import Action, NotAStore, Remedy, StoreDamaged, StoreError, StoreReadOnly, StoreTooNew
 from thinkback.stores.sqlite import filters, schema
 from thinkback.stores.sqlite.fork import gate
 
@@ -88,7 +88,7 @@ def _open_first(path: str, read_only: bool, patience: Patience, progress: schema
             schema.migrate(connection, progress)
             patience.insist(connection, "PRAGMA journal_mode = WAL")
         if connection.execute("SELECT store_id FROM counters").get is None:
-            raise StoreDamaged(f"{path} has lost its counters; restore it from a copy", code="no_counters")
+            raise StoreDamaged(f"{path} has lost its counters", code="no_counters", remedy=Remedy(Action.SALVAGE, path))
     except BaseException:
         connection.close()
         raise
@@ -151,8 +151,8 @@ def _inspect(path: Path, read_only: bool) -> None:
     if not header.startswith(_MAGIC):
         raise NotAStore(f"{path} is not a Thinkback store (it begins with {header[:16]!r}); it was left alone")
     if len(header) < _HEADER:
-        message = f"{path} is cut off after {len(header)} bytes; it was left alone, restore it from a copy"
-        raise StoreDamaged(message, code="cut_off")
+        message = f"{path} is cut off after {len(header)} bytes; it was left alone"
+        raise StoreDamaged(message, code="cut_off", remedy=Remedy(Action.SALVAGE, str(path)))
     (application,) = struct.unpack_from(">I", header, 68)
     if application != schema.APPLICATION_ID:
         raise NotAStore(
@@ -166,8 +166,9 @@ def _refuse_lone_log(path: Path) -> None:
     if size := _log_size(path):
         raise StoreDamaged(
             f"{path} is missing or empty, but its log {path}-wal holds {size} bytes; both were left alone. "
-            "Restore the file from a copy, or move the log away to begin anew",
+            "Move the log away to begin anew",
             code="lone_log",
+            remedy=Remedy(Action.SALVAGE, str(path)),
         )
 
 

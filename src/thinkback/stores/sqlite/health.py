@@ -18,7 +18,7 @@ from thinkback.stores.sqlite.generations import STORED, Generation, generation
 _NAMED = 20  # ids a problem lists
 _CHUNK = 2000
 _UNIT = 1e-3
-_ORPHANS = {
+ORPHANS = {
     "edges": "from_id NOT IN (SELECT id FROM memories WHERE retired_at IS NULL) "
     "OR to_id NOT IN (SELECT id FROM memories WHERE retired_at IS NULL)",
     "judgements": "memory_id NOT IN (SELECT id FROM memories WHERE retired_at IS NULL)",
@@ -50,7 +50,7 @@ def _values(connection: apsw.Connection) -> Iterator[Problem]:
     """Rows with a value that cannot be; those of an index are found again when it is compared with the text."""
     for found in damage.find(connection):
         if not found.derived:
-            message = f"{found}; restore a copy of the file"
+            message = f"{found}; restore a backup or salvage the file"
             yield Problem(found.table, message, repairable=False)
 
 
@@ -64,7 +64,7 @@ def _damage(finding: str) -> Problem:
     """A problem that SQLite reported; a full-text index can be rebuilt, the rest cannot."""
     if "fts5" in finding.lower():
         return Problem("full text", finding)
-    return Problem("file", f"{finding}; restore a copy of the file", repairable=False)
+    return Problem("file", f"{finding}; restore a backup or salvage the file", repairable=False)
 
 
 def _rows(connection: apsw.Connection) -> Iterator[Problem]:
@@ -184,7 +184,7 @@ def _bad_vectors(connection: apsw.Connection, made: Generation) -> Iterator[int]
 
 
 def _orphans(connection: apsw.Connection) -> Iterator[Problem]:
-    for table, condition in _ORPHANS.items():
+    for table, condition in ORPHANS.items():
         count = int(connection.execute(f"SELECT count(*) FROM {table} WHERE {condition}").get)
         if count:
             yield Problem(table, f"{count} rows of {table} refer to memories that do not exist")
@@ -209,8 +209,8 @@ def repair(connection: apsw.Connection, problems: Sequence[Problem]) -> None:
         "counters": _raise_counters,
     }
     for area in dict.fromkeys(problem.area for problem in problems if problem.repairable):
-        if area in _ORPHANS:
-            connection.execute(f"DELETE FROM {area} WHERE {_ORPHANS[area]}")
+        if area in ORPHANS:
+            connection.execute(f"DELETE FROM {area} WHERE {ORPHANS[area]}")
         if area in remedies:
             remedies[area](connection)
     # Caches of every process were built from the damaged state, so they must be rebuilt instead of updated.

@@ -48,6 +48,7 @@ from thinkback.stores.base import (
 )
 from thinkback.stores.record_cache import RecordCache
 from thinkback.stores.sqlite import (
+    backup,
     byte_search,
     counters,
     generations,
@@ -202,6 +203,12 @@ class SqliteStore:
 
     def traces(self, needles: Collection[bytes]) -> Sequence[FileScan]:
         return byte_search.scan_files(Path(self.path), needles, _write_empty)
+
+    def copy_to(self, path: Path, replace: bool) -> None:
+        """A copy as of one moment; text of forgotten memories is cleared first, where nobody reads it."""
+        if not self.read_only and self.scrub_pending():
+            self.scrub()
+        backup.back_up(self._connections, path, replace)
 
     def scrub_pending(self) -> bool:
         with self._connections.read() as connection:
