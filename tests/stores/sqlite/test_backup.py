@@ -106,6 +106,10 @@ def test_a_backup_is_put_back_and_the_old_file_kept(tmp_path: Path) -> None:
     assert moved is not None
     assert texts(path) == ["kept"]
     assert texts(moved) == ["kept", "too much"]
+    with thinkback.open(path, embedder=None) as new, thinkback.open(moved, embedder=None) as old:
+        assert (
+            new.state().store_id != old.state().store_id
+        )  # indexes and caches of the old one are not taken for its own
     assert restore_backup(copy, tmp_path / "new.db") is None
     assert texts(tmp_path / "new.db") == ["kept"]
 

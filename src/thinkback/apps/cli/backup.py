@@ -23,9 +23,7 @@ def backup(
     """Copy the store while others may write, open the copy, and compare every index of it with its text."""
     with existing_memory(common) as memory:
         done = memory.backup(file, replace)
-    show_result(
-        common, done.to_dict(), styled(f"backed up to {done.file} ({done.bytes:,} bytes), and checked", "green")
-    )
+    show_result(common, done.to_dict(), styled(f"backed up to {done.file}, and checked", "green"))
 
 
 @command(app, "restore-backup", panel=PANEL, example="thinkback restore-backup ~/backups/memory.db --replace")

@@ -42,6 +42,7 @@ def restore(copy: Path, target: Path, replace: bool) -> Path | None:
     with _beside(target) as made:
         made.write_bytes(copy.read_bytes())
         verify(made)
+        _renew(made)
         moved = _move_away(target)
         os.replace(made, target)
         _settle(target)
@@ -54,6 +55,12 @@ def verify(path: Path) -> None:
         wrong = [problem for problem in health.check(connection) if problem.area != PENDING_SCRUB]
     if wrong:
         raise StoreDamaged(f"the copy is not sound: {wrong[0].message}", code="bad_copy")
+
+
+def _renew(path: Path) -> None:
+    """Give a restored store an identity of its own: it counts changes that its old self counted too, with other contents."""
+    with closing(Connections(str(path), read_only=False, busy_timeout_s=1.0)) as opened, opened.write() as connection:
+        connection.execute("UPDATE counters SET store_id = lower(hex(randomblob(8)))")
 
 
 @contextmanager
