@@ -3,8 +3,9 @@
 A catalogue is immutable. A newer one may share its buffers, because it writes only after the older one's last row.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 import apsw
@@ -28,6 +29,7 @@ _COLUMNS = (
     ("trust", np.float64),
 )
 _CODED = tuple((name, np.uint8) for name in _NUMBERED)
+_MASKS_KEPT = 32
 COLUMNS = (*_COLUMNS, *_CODED)
 _SELECT = (
     "SELECT m.seq, m.id, m.date, m.valid_to, m.expires_at, m.archived_at IS NOT NULL, m.trust, m.kind, m.tier, m.priority "
@@ -74,6 +76,7 @@ class Catalogue:
     alive: Mask
     dead: int
     columns: dict[str, NDArray[Any]]
+    masks: dict[str, Mask] = field(default_factory=dict)  # of conditions that were asked for, at this state
 
     @classmethod
     def empty(cls) -> "Catalogue":
@@ -95,9 +98,9 @@ class Catalogue:
 
     def mask(self, filter: Filter, connection: apsw.Connection) -> Mask:
         """Which rows pass a filter; conditions on fields without a column are evaluated by SQLite."""
-        passing = self.alive & self._standing(filter)
+        passing = self._standing(filter)
         for tag in filter.tags:
-            passing &= self._only(integers(connection, "SELECT seq FROM memory_tags WHERE tag = ?", (tag,)))
+            passing = passing & self._only(integers(connection, "SELECT seq FROM memory_tags WHERE tag = ?", (tag,)))
         nothing = Filter(now=filter.now, everything=True)
         named = {name: getattr(filter, name) for name in filter.__slots__ if name not in _IN_COLUMNS}
         rest = replace(nothing, **named)
@@ -109,23 +112,51 @@ class Catalogue:
         return mask
 
     def _standing(self, filter: Filter) -> Mask:
+        """Which rows pass the conditions on columns; not to be written to."""
+        passing = self.alive if filter.everything else self._lasting(filter)
+        for name, test in self._tests(filter):
+            if name not in self.masks:
+                if len(self.masks) >= _MASKS_KEPT:
+                    self.masks.clear()
+                self.masks[name] = test()
+            passing = passing & self.masks[name]
+        return passing
+
+    def _lasting(self, filter: Filter) -> Mask:
+        """Which rows are not archived, expired or no longer valid; few rows ever are, so only those are compared."""
+        if "lasting" not in self.masks:
+            ends = (
+                (self._column("expires_at") != NEVER) | (self._column("valid_to") != NEVER) | self._column("archived")
+            )
+            self.masks["lasting"] = self.alive & ~ends
+        lasting = self.masks["lasting"]
+        some = np.flatnonzero(self.alive ^ lasting)
+        if not len(some):
+            return lasting
+        here = (self._column("expires_at")[some] > filter.now) & ~self._column("archived")[some]
+        if filter.as_of is None:
+            here &= self._column("valid_to")[some] > filter.now
+        passing = lasting.copy()
+        passing[some[here]] = True
+        return passing
+
+    def _tests(self, filter: Filter) -> Iterator[tuple[str, Callable[[], Mask]]]:
+        """Every other condition, with a name that is the same for the same condition."""
         date, valid_to = self._column("date"), self._column("valid_to")
-        tests = []
         if filter.since is not None:
-            tests.append(date >= filter.since)
+            yield f"since {filter.since}", lambda: date >= filter.since
         if filter.until is not None:
-            tests.append(date < filter.until)
+            yield f"until {filter.until}", lambda: date < filter.until
         if filter.as_of is not None:
-            tests += [date <= filter.as_of, valid_to > filter.as_of]
-        if not filter.everything:
-            tests += [self._column("expires_at") > filter.now, ~self._column("archived")]
-            tests += [valid_to > filter.now] if filter.as_of is None else []
+            yield f"as of {filter.as_of}", lambda: (date <= filter.as_of) & (valid_to > filter.as_of)
         if filter.min_trust > 0:
-            tests.append(self._column("trust") >= filter.min_trust)
+            yield f"trust {filter.min_trust!r}", lambda: self._column("trust") >= filter.min_trust
         for column, names in (("kind", filter.kinds), ("tier", filter.tiers), ("priority", filter.priorities)):
-            tests += [self.among(column, names)] if names else []
-        tests += [~self.among("kind", filter.without_kinds)] if filter.without_kinds else []
-        return np.logical_and.reduce(tests) if tests else np.ones(self.size, dtype=np.bool_)
+            if names:
+                yield f"{column} {sorted(names)}", partial(self.among, column, names)
+        if filter.without_kinds:
+            without = filter.without_kinds
+            yield f"without {sorted(without)}", lambda: ~self.among("kind", without)
 
     def _column(self, name: str) -> NDArray[Any]:
         return self.columns[name][: self.size]
@@ -169,7 +200,8 @@ def read(connection: apsw.Connection, old: Catalogue, changes: int) -> tuple[Cat
     alive = catalogue.alive.copy()
     alive[died] = False
     delta = Delta(np.arange(old.size, catalogue.size), old.rows([row[0] for row in known]), died)
-    return replace(catalogue, changes=changes, alive=alive, dead=old.dead + len(died)), delta
+    catalogue = replace(catalogue, changes=changes, alive=alive, dead=old.dead + len(died), masks={})
+    return catalogue, delta
 
 
 def _gone(connection: apsw.Connection, since: int) -> NDArray[np.int64]:

@@ -51,7 +51,7 @@ class Matrix:
         """The rows nearest to a unit query, including ties with the last one, and their cosines; unordered."""
         wanted = passing & self.filled
         head = Head(limit)
-        if limit > 0:
+        if limit > 0 and wanted.any():
             self._look_in_memory(query, wanted, head)
             self._look_in_blocks(query, wanted, head)
         found = head.rows()
@@ -71,17 +71,22 @@ class Matrix:
             head.add(~places, products if len(places) == self.held else products[places], slack)
 
     def _look_in_blocks(self, query: Vector, wanted: Mask, head: "Head") -> None:
-        if self.coded is None:
+        rows = np.flatnonzero(wanted if self.coded is None else wanted & self.coded)
+        if self.coded is None or not len(rows):
             return
-        coded, wanted = CodedQuery.of(query), wanted & self.coded
-        for first, block in self.blocks:
-            rows = np.flatnonzero(wanted[first : first + len(block)])
-            if len(rows) * _FEW < len(block):
-                head.add(first + rows, *block.bounds(coded, rows)) if len(rows) else None
+        coded = CodedQuery.of(query)
+        ends = np.searchsorted(rows, [first + len(block) for first, block in self.blocks])
+        for (first, block), start, end in zip(self.blocks, [0, *ends[:-1]], ends, strict=True):
+            here = rows[start:end]
+            if not len(here):
+                continue
+            if len(here) * _FEW < len(block):
+                head.add(here, *block.bounds(coded, here - first))
             else:
                 estimate, slack = block.bounds(coded)
-                whole = len(rows) == len(block)
-                head.add(first + rows, estimate if whole else estimate[rows], slack if whole else slack[rows])
+                if len(here) < len(block):
+                    estimate, slack = estimate[here - first], slack[here - first]
+                head.add(here, estimate, slack)
 
 
 class Head:
@@ -213,6 +218,9 @@ def search(
         passing[places[here]] = True
         elsewhere = wanted[~here].tolist()
     rows, scores = matrix.nearest(query, passing, limit, partial(_exact, connection, catalogue, matrix.generation))
+    if len(rows) > limit > 0 and not elsewhere:
+        best = scores >= np.partition(scores, len(scores) - limit)[len(scores) - limit]
+        rows, scores = rows[best], scores[best]
     hits = [Scored(catalogue.ids[row], score) for row, score in zip(rows.tolist(), scores.tolist(), strict=True)]
     if elsewhere:
         hits += _retired(connection, matrix, query, elsewhere)
