@@ -99,12 +99,17 @@ class Random:
         ]
 
 
-Answers = list[tuple[list[Scored], list[Scored]]]
+Answers = list[tuple[list[Scored], list[Scored], int, list[object]]]
 
 
 def answers(store: SqliteStore, questions: list[tuple[KeywordQuery, np.ndarray, Filter]]) -> Answers:
     found = [
-        (store.search_vectors(vector, filter, 9), store.search_keywords(words, filter, 9))
+        (
+            store.search_vectors(vector, filter, 9),
+            store.search_keywords(words, filter, 9),
+            store.count(filter),
+            [value for name, value in store.stats().items() if name != "engine"],
+        )
         for words, vector, filter in questions
     ]
     if store._derived is not None:
@@ -114,7 +119,7 @@ def answers(store: SqliteStore, questions: list[tuple[KeywordQuery, np.ndarray, 
 
 def without_index(path: Path, questions: list[tuple[KeywordQuery, np.ndarray, Filter]]) -> Answers:
     with SqliteStore(path, read_only=True) as store:
-        store._derived = None
+        store._derived = None  # so that it counts in the file, too
         store._indexes = stores.IndexCache()
         return answers(store, questions)
 

@@ -11,9 +11,8 @@ import apsw
 
 from thinkback.model import StoredRecord
 from thinkback.stores.segmentation import segment
-from thinkback.stores.sqlite.fulltext import indexed
+from thinkback.stores.sqlite.fulltext import EXACT_TOKENIZER, indexed
 from thinkback.stores.sqlite.impact import tokens
-from thinkback.stores.sqlite.schema import EXACT_TOKENIZER
 
 PRESENT, THEMES = 0, 1  # the classes of postings: what was said, and what was derived from it
 K1, B = 1.2, 0.75

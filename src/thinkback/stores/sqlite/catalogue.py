@@ -106,6 +106,19 @@ class Catalogue:
         rest = replace(nothing, **named)
         return passing if rest == nothing else passing & self._only(versions(connection, rest))
 
+    def groups(self) -> dict[str, dict[str, int]]:
+        """How many living rows have each kind, tier and priority, the most frequent first."""
+        found: dict[str, dict[str, int]] = {}
+        for column, names in _NUMBERED.items():
+            counts = np.bincount(self._column(column)[self.alive], minlength=len(names)).tolist()
+            ranked = sorted(zip(names, counts, strict=True), key=lambda pair: (-pair[1], pair[0]))
+            found[column] = {str(name): count for name, count in ranked if count}
+        return found
+
+    def archived(self) -> int:
+        """How many living rows are archived."""
+        return int(np.count_nonzero(self._column("archived") & self.alive))
+
     def _only(self, seqs: NDArray[np.int64]) -> Mask:
         mask = np.zeros(self.size, dtype=np.bool_)
         mask[self.rows(seqs)] = True

@@ -21,7 +21,7 @@ from thinkback.errors import ThinkbackError
 from thinkback.model import Vector
 from thinkback.stores.index import codes, postings
 from thinkback.stores.index.codes import Block
-from thinkback.stores.index.folder import Arrays, Entry, Folder, Manifest, Unusable
+from thinkback.stores.index.folder import MANIFEST, Arrays, Entry, Folder, Manifest, Unusable
 from thinkback.stores.index.postings import MappedPostings, Triples
 from thinkback.stores.sqlite import counters, generations
 from thinkback.stores.sqlite import impact as impacts
@@ -44,6 +44,11 @@ class DerivedIndex:
         self._lock = threading.Lock()
         self._writing: threading.Thread | None = None
         self._failed = False
+
+    @property
+    def exists(self) -> bool:
+        """Whether there is an index, which may turn out to be unusable."""
+        return (self.folder.path / MANIFEST).exists()
 
     def load(self, connection: apsw.Connection) -> View | None:
         """The view of the state the index was written at; None if there is no index that can be used."""

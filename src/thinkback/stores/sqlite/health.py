@@ -13,6 +13,7 @@ import numpy as np
 from thinkback.model import REFLECTION
 from thinkback.stores.base import Problem
 from thinkback.stores.sqlite import counters, damage, fulltext, rows, schema, scrub
+from thinkback.stores.sqlite.catalogue import Catalogue
 from thinkback.stores.sqlite.generations import STORED, Generation, generation
 
 _NAMED = 20  # ids a problem lists
@@ -269,14 +270,14 @@ def _ids(connection: apsw.Connection, seqs: Sequence[int]) -> list[str]:
 
 # -- statistics
 
-_COUNTED = {
-    "memories": "SELECT count(*) FROM memories WHERE retired_at IS NULL",
+_OF_VERSIONS = {  # these change only when versions are added or removed
     "versions": "SELECT count(*) FROM memories",
-    "archived": "SELECT count(*) FROM memories WHERE retired_at IS NULL AND archived_at IS NOT NULL",
-    "embedded": "SELECT count(*) FROM memories WHERE retired_at IS NULL AND embedded = 1",
-    "unembedded": "SELECT count(*) FROM memories WHERE retired_at IS NULL AND embedded = 0",
-    "threads": "SELECT count(DISTINCT thread) FROM memories WHERE retired_at IS NULL",
+    "threads": "SELECT count(DISTINCT thread) FROM memories WHERE retired_at IS NULL AND thread IS NOT NULL",
     "tags": "SELECT count(DISTINCT t.tag) FROM memory_tags t JOIN memories m USING (seq) WHERE m.retired_at IS NULL",
+}
+_ARCHIVED = "SELECT count(*) FROM memories WHERE retired_at IS NULL AND archived_at IS NOT NULL"
+_UNEMBEDDED = "SELECT count(*) FROM memories WHERE retired_at IS NULL AND embedded = 0"
+_COUNTED = {
     "edges": "SELECT count(*) FROM edges",
     "judgements": "SELECT count(*) FROM judgements",
     "journal": "SELECT count(*) FROM journal",
@@ -284,15 +285,41 @@ _COUNTED = {
 _GROUPED = {"kinds": "kind", "tiers": "tier", "priorities": "priority"}
 
 
-def stats(connection: apsw.Connection, path: str) -> Mapping[str, Any]:
-    """Counts, sizes and versions, ready for JSON."""
+def counts(connection: apsw.Connection) -> dict[str, int]:
+    """What a store of a million takes long to count, and what stays as it is between writes of versions."""
+    return {name: int(connection.execute(sql).get) for name, sql in _OF_VERSIONS.items()}
+
+
+def stats(
+    connection: apsw.Connection,
+    path: str,
+    of_versions: Mapping[str, int],
+    catalogue: Catalogue | None,
+) -> Mapping[str, Any]:
+    """Counts, sizes and versions, ready for JSON; what a catalogue tells is not counted in the file."""
     state = counters.state(connection)
+    grouped = (
+        {column: _grouped(connection, column) for column in _GROUPED.values()}
+        if catalogue is None
+        else catalogue.groups()
+    )
+    archived = int(connection.execute(_ARCHIVED).get) if catalogue is None else catalogue.archived()
+    memories = sum(grouped["kind"].values())
+    unembedded = int(connection.execute(_UNEMBEDDED).get)
+    counted = {name: int(connection.execute(sql).get) for name, sql in _COUNTED.items()}
     return {
         "store_id": state.store_id,
         "changes": state.changes,
         "touches": state.touches,
-        **{name: int(connection.execute(sql).get) for name, sql in _COUNTED.items()},
-        **{name: _grouped(connection, column) for name, column in _GROUPED.items()},
+        "memories": memories,
+        "versions": of_versions["versions"],
+        "archived": archived,
+        "embedded": memories - unembedded,
+        "unembedded": unembedded,
+        "threads": of_versions["threads"],
+        "tags": of_versions["tags"],
+        **{name: counted[name] for name in ("edges", "judgements", "journal")},
+        **{name: grouped[column] for name, column in _GROUPED.items()},
         "embedding_space": _space(connection, "live"),
         "reembedding_to": _space(connection, "building"),
         "scrub_pending": scrub.PendingScrub.read(connection) is not None,

@@ -21,13 +21,11 @@ from numpy.typing import NDArray
 from thinkback.model import REFLECTION, Floats
 from thinkback.stores.index.postings import MappedPostings, Triples
 from thinkback.stores.sqlite.catalogue import Catalogue, Delta, Mask, Rows, extended
-from thinkback.stores.sqlite.fulltext import COLUMNS, PRESENT, WEIGHTS
+from thinkback.stores.sqlite.fulltext import COLUMNS, PRESENT, TOKENIZER, WEIGHTS, tokenised
 from thinkback.stores.sqlite.rows import listed
-from thinkback.stores.sqlite.schema import TOKENIZER
 
 _K1, _B = 1.2, 0.75
 _LEAST_IDF = 1e-6
-_MAX_TOKEN = 32768  # bytes; FTS5 truncates longer tokens
 _REBUILD_SHARE = 4  # rebuilt from the index when the later segments hold more than a quarter of the first one's rows
 _REBUILD_ROWS = 2000
 
@@ -107,14 +105,7 @@ def best(scores: Floats, passing: Mask, limit: int) -> Rows:
 def tokens(connection: apsw.Connection, text: str) -> list[bytes]:
     """The terms into which FTS5 splits a text."""
     tokenizer = connection.fts5_tokenizer(TOKENIZER[0], list(TOKENIZER[1:]))
-    return _tokens(tokenizer, text)
-
-
-def _tokens(tokenizer: apsw.FTS5Tokenizer, text: str) -> list[bytes]:
-    words: Any = tokenizer(
-        text.encode(), apsw.FTS5_TOKENIZE_DOCUMENT, None, include_offsets=False, include_colocated=False
-    )
-    return [word.encode()[:_MAX_TOKEN] for word in words]
+    return tokenised(tokenizer, text.encode())
 
 
 def build(connection: apsw.Connection, catalogue: Catalogue) -> Impact:
@@ -174,7 +165,7 @@ def _tokenised(connection: apsw.Connection, catalogue: Catalogue, appended: Rows
     for seq, *columns in connection.execute(sql, (listed(catalogue.seqs[appended].tolist()),)):
         row = int(catalogue.rows([seq])[0])
         for text, weight in zip(columns, WEIGHTS, strict=True):
-            words = _tokens(tokenizer, text)
+            words = tokenised(tokenizer, text.encode())
             lengths[row - appended[0]] += len(words)
             occurrences += [(numbers.setdefault(word, len(numbers)), row, weight) for word in words]
     owners, rows, weights = zip(*occurrences, strict=True) if occurrences else ((), (), ())

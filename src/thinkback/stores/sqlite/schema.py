@@ -13,11 +13,9 @@ from itertools import islice
 
 import apsw
 
-from thinkback.stores.sqlite.fulltext import EXACT, columns, insert_sql
+from thinkback.stores.sqlite.fulltext import EXACT, EXACT_TOKENIZER, TOKENIZER, columns, insert_sql
 
 APPLICATION_ID = 0x52436C74  # "RClt", at offset 68 of the file
-TOKENIZER = ("porter", "unicode61", "remove_diacritics", "2")
-EXACT_TOKENIZER = ("unicode61", "tokenchars", "-_")  # engrava's
 PAGE_SIZE = 8192
 _CHUNK = 2000  # memories indexed between two reports of progress
 

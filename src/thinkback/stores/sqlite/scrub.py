@@ -18,7 +18,7 @@ from thinkback.stores.base import PENDING_SCRUB, Problem
 from thinkback.stores.sqlite import journal
 from thinkback.stores.sqlite.connection import Connections
 
-IMMEDIATE_UP_TO = 64 << 20  # bytes; a VACUUM of so much takes about a third of a second
+IMMEDIATE_UP_TO = 4 << 20  # bytes; a VACUUM of so much takes about 20 ms
 _KEY = "scrub.owed"  # as existing files spell it
 _FILE, _LOG = "file", "log"
 _RETRY_S = 1.0  # after a scrub that a reader prevented

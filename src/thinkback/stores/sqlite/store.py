@@ -76,10 +76,11 @@ WORDS_KEPT = 10_000  # words whose frequencies are cached until the store change
 
 @dataclass(slots=True)
 class WordCache:
-    """Tags and frequencies of words, each valid for the contents it was read at; views share it with their store."""
+    """Tags, frequencies of words and counts, each valid for the contents it was read at; views share it with their store."""
 
     tags: tuple[str, Mapping[str, int]] = ("", MappingProxyType({}))
     frequencies: tuple[str, int, dict[str, int]] = field(default_factory=lambda: ("", 0, {}))
+    counts: tuple[str, Mapping[str, int]] = ("", MappingProxyType({}))  # that change with versions only
     keyword_searches: int = 0
 
 
@@ -235,7 +236,17 @@ class SqliteStore:
 
     def count(self, filter: Filter) -> int:
         with self._connections.read() as connection:
-            return reads.count(connection, filter)
+            view = None if filter.known_at is not None else self._catalogued(connection)
+            if view is None:
+                return reads.count(connection, filter)
+            return int(np.count_nonzero(view.catalogue.mask(filter, connection)))
+
+    def _catalogued(self, connection: apsw.Connection) -> View | None:
+        """The columns in memory, if a search has read them or there are files to map."""
+        if self._derived is None or self._connections.in_transaction:
+            return None
+        known = self._indexes.latest.catalogue.changes >= 0
+        return self._indexes.view(connection, self._pinned) if known or self._derived.exists else None
 
     def history(self, id: str) -> Records:
         with self._connections.read() as connection:
@@ -479,7 +490,10 @@ class SqliteStore:
 
     def stats(self) -> Mapping[str, Any]:
         with self._connections.read() as connection:
-            return health.stats(connection, self.path)
+            view, contents = self._catalogued(connection), counters.contents(connection)
+            if self._words.counts[0] != contents or self._connections.in_transaction:
+                self._words.counts = (contents, health.counts(connection))
+            return health.stats(connection, self.path, self._words.counts[1], None if view is None else view.catalogue)
 
 
 class SqliteSpaces:
