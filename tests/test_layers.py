@@ -32,6 +32,7 @@ LAYERS = (
         "fields",
         "kinds",
         "model",
+        "passages",
         "plain",
         "reflections",
         "settings",

@@ -32,6 +32,7 @@ from thinkback.model import Draft, Vector
 
 MAX_METADATA_DEPTH = 50
 _INT64 = 1 << 63
+LONGEST_TEXT = 10_000_000  # characters of a memory
 _MAX_NAME = 500  # characters in an id, a thread, a source or a tag
 
 # What other libraries call a field, a filter or an argument of ours.
@@ -439,6 +440,16 @@ def one_of(valid: Sequence[str]) -> Check:
     return check
 
 
+def _check_memory(value: Any, name: str) -> str:
+    """The text of a memory, of bounded length: it is read whole by every recall that finds it."""
+    if len(check_text(value, name)) > LONGEST_TEXT:
+        raise InvalidInput(
+            f"{name} has {len(value):,} characters; a memory may have {LONGEST_TEXT:,}, so split it",
+            code="text_too_long",
+        )
+    return str(value)
+
+
 _BY_TYPE: dict[str, Check] = {
     "text": check_text,
     "name": check_name,
@@ -452,6 +463,7 @@ _BY_TYPE: dict[str, Check] = {
     **{type: one_of(VALUES[type]) for type in ("kind", "tier", "priority")},
 }
 _CHECKS: dict[str, Check] = {field.name: _BY_TYPE[field.type] for field in FIELDS if field.draft}
+_CHECKS["text"] = _check_memory
 _CHECKS["essence"] = _check_essence
 _OPTIONAL = frozenset(field.name for field in FIELDS if field.default is None and not field.required)
 _values = attrgetter(*_CHECKS)

@@ -213,7 +213,9 @@ class Memory:
         standing = {name: value for name, value in given.items() if name in STANDING}
         versioned = {name: value for name, value in given.items() if name in VERSIONED}
         text = versioned.get("text")
-        vector, space, failure = self._embedding.passage(text) if isinstance(text, str) else (None, None, None)
+        filled, space, failure = (
+            self._embedding.passage(text) if isinstance(text, str) else (Draft(text=""), None, None)
+        )
         if failure is not None:
             self._warn(failure.notice(WITHOUT_VECTORS))
         with self.store.transaction():
@@ -221,10 +223,10 @@ class Memory:
             if standing:
                 change_standing(self.store, record, standing, self.clock())
             if space is not None and self.store.embedding_space() not in (None, space):
-                vector = space = None
+                filled, space = Draft(text=""), None
                 self._warn(Notice("embedded_anew_meanwhile", f"{WITHOUT_VECTORS}: the store's model changed meanwhile"))
             if versioned:
-                new_version(self.store, record, versioned, self.clock(), vector, space)
+                new_version(self.store, record, versioned, self.clock(), filled, space)
         return self.get(id)
 
     def forget(

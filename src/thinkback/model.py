@@ -17,6 +17,7 @@ from thinkback.clock import from_us, iso
 from thinkback.conditions import Condition, same_json
 from thinkback.errors import Notice
 from thinkback.fields import STANDING, TIMES, Kind, Priority, Tier
+from thinkback.passages import Span
 from thinkback.plain import brief, plain
 
 DropCode = Literal[
@@ -37,6 +38,14 @@ T = TypeVar("T")
 _TIMES = TIMES | {"judged_at", "at", "undone_at", "until"}  # `until`: decay in the journal
 Vector = NDArray[np.float32]
 Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Passages:
+    """The passages of a long text with their vectors, one row each."""
+
+    spans: tuple[Span, ...]
+    vectors: Vector
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,6 +126,7 @@ class Draft:
     trust: float = 1.0
     slides: bool = False
     vector: Vector | None = None
+    passages: Passages | None = None  # of a long text, in the same embedding space
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -412,10 +422,11 @@ class KeywordQuery:
 
 @dataclass(frozen=True, slots=True)
 class Scored:
-    """A memory's id with its score in one leg."""
+    """A memory's id with its score in one leg, and the passage of a long text that has this score."""
 
     id: str
     score: float
+    passage: Span | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -518,6 +529,20 @@ class Drop:
 
 
 @dataclass(frozen=True, slots=True)
+class Passage:
+    """The part of a long text that fits the query best: characters `start` to `end` of the memory's text."""
+
+    start: int
+    end: int
+    text: str
+
+    @classmethod
+    def of(cls, span: Span, text: str) -> Self:
+        """The passage of a text."""
+        return cls(span.start, span.end, span.of(text))
+
+
+@dataclass(frozen=True, slots=True)
 class Hit:
     """One recalled memory; among the newest, which answer a query without words, none has a score: it is 0, of no contributions."""
 
@@ -529,6 +554,7 @@ class Hit:
     members: tuple[str, ...] = ()  # of a reflection: the memories it was made from
     relevance: float = 0.0  # the probability that it answers, 0 to 1; 0 where nothing was asked
     evidence: tuple[Evidence, ...] = ()  # what the relevance was computed from
+    passage: Passage | None = None  # of a long text: the part that fits the query best
 
     @property
     def id(self) -> str:
@@ -559,7 +585,8 @@ class Hit:
             f"{c.delta:+.6f}  {c.step}:{c.name}{f'  ({c.formula})' if c.formula else ''}" for c in self.contributions
         ]
         places = ", ".join(f"{p.leg} #{p.rank} ({p.score:.4g})" for p in self.placings) or "no leg"
-        return "\n".join([f"found by {places}", *rows, f"={self.score:.6f}", *self._relevant()])
+        where = [] if self.passage is None else [f"passage: characters {self.passage.start} to {self.passage.end}"]
+        return "\n".join([f"found by {places}", *where, *rows, f"={self.score:.6f}", *self._relevant()])
 
     def _relevant(self) -> list[str]:
         if not self.evidence:

@@ -8,7 +8,7 @@ from pydantic import BaseModel, ValidationError
 
 from thinkback.errors import InvalidInput, did_you_mean
 
-TEXT_LIMIT = 200_000  # characters: in any script they fit into a request of a megabyte
+TEXT_LIMIT = 200_000  # characters: in any script they fit into a request of a megabyte; longer texts come by import
 
 
 def strict_json(text: str) -> Any:

@@ -91,8 +91,16 @@ class EvidenceShape(TypedDict):
     weight: float
 
 
+class PassageShape(TypedDict):
+    """The part of a long text that fits the query best: characters `start` to `end` of the memory's text."""
+
+    start: int
+    end: int
+    text: str
+
+
 class HitShape(TypedDict):
-    """One recalled memory with the exact reason for its place."""
+    """One recalled memory with the exact reason for its place; `passage` is null unless its text is long."""
 
     rank: int
     score: float | None  # null among the newest, where there was nothing to search by
@@ -102,6 +110,7 @@ class HitShape(TypedDict):
     contributions: list[ContributionShape]
     evidence: list[EvidenceShape]
     members: list[str]
+    passage: PassageShape | None
 
 
 class ScoredShape(TypedDict):
@@ -240,6 +249,7 @@ def hit(found: Hit) -> HitShape:
         "contributions": [shaped(ContributionShape, added) for added in found.contributions],
         "evidence": [shaped(EvidenceShape, one) for one in found.evidence],
         "members": list(found.members),
+        "passage": None if found.passage is None else shaped(PassageShape, found.passage),
     }
 
 

@@ -1,6 +1,6 @@
 """Memories and counts for people."""
 
-from thinkback.model import Record
+from thinkback.model import Hit, Record
 from thinkback.reflections import members
 
 FIRST_WORDS = 60  # characters
@@ -12,6 +12,11 @@ def in_words(record: Record) -> str:
     if not made_from or not record.essence:
         return record.text
     return f"{record.essence} (a theme of {len(made_from)} memories)"
+
+
+def hit_in_words(hit: Hit) -> str:
+    """What a hit says: of a long memory the passage that fits the query."""
+    return in_words(hit.record) if hit.passage is None else hit.passage.text
 
 
 def first_words(record: Record) -> str:

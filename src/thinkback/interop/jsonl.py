@@ -27,8 +27,8 @@ def export_lines(memory: "Memory", vectors: bool = False) -> Iterator[str]:
     """Everything in a store at one moment, line by line, without line ends; `vectors` adds those of present memories."""
     with memory.export(vectors) as found:
         yield header_line(found.space, found.settings)
-        for record, vector in found.records:
-            yield memory_line(record, vector)
+        for record, vector, passages in found.records:
+            yield memory_line(record, vector, passages)
         yield from map(link_line, found.edges)
         yield from map(judgement_line, found.judgements)
 

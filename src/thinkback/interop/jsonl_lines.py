@@ -14,7 +14,8 @@ from thinkback.errors import InvalidInput, did_you_mean
 from thinkback.fields import FIELDS, TIMES, names
 from thinkback.inputs import time_of, validate
 from thinkback.lifecycle.transfer import Header, Value
-from thinkback.model import Draft, Judgement, StoredEdge, StoredJudgement, StoredRecord, Vector
+from thinkback.model import Draft, Judgement, Passages, StoredEdge, StoredJudgement, StoredRecord, Vector
+from thinkback.passages import Span
 from thinkback.stores.base import MAX_GRADE, EmbeddingSpace
 
 FORMAT = 1
@@ -38,12 +39,19 @@ def header_line(space: EmbeddingSpace | None, settings: Mapping[str, str] | None
     return _line({**header, "settings": settings} if settings else header)
 
 
-def memory_line(record: StoredRecord, vector: Vector | None = None) -> str:
+def memory_line(record: StoredRecord, vector: Vector | None = None, passages: Passages | None = None) -> str:
     """A version of a memory, with all its fields."""
     data = {"type": "memory", **plain(record)}
     if vector is not None:
-        data["vector"] = base64.b64encode(np.asarray(vector, dtype="<f4").tobytes()).decode()
+        data["vector"] = _written(vector)
+    if passages is not None:
+        rows = zip(passages.spans, passages.vectors, strict=True)
+        data["passages"] = [{"start": span.start, "end": span.end, "vector": _written(row)} for span, row in rows]
     return _line(data)
+
+
+def _written(vector: Vector) -> str:
+    return base64.b64encode(np.asarray(vector, dtype="<f4").tobytes()).decode()
 
 
 def link_line(edge: StoredEdge) -> str:
@@ -125,17 +133,20 @@ def _header(data: Mapping[str, Any]) -> Header:
 
 
 def _memory(data: dict[str, Any]) -> Draft | StoredRecord:
-    _check_names(data, (*names(FIELDS), "vector"))
+    _check_names(data, (*names(FIELDS), "vector", "passages"))
     given = {name: value for name, value in data.items() if value is not None and name not in _NOT_EXPORTED}
     if "text" not in given:
         raise InvalidInput(
             f"a memory needs a text; the line has only {', '.join(data) or 'an empty object'}", code="no_text"
         )
     vector, retired = given.pop("vector", None), given.pop("retired_at", None)
+    passages = given.pop("passages", None)
     draft = validate(Draft(**{"confidence": IMPORTED_CONFIDENCE, **_with_times(given)}))
     if retired is not None:
         return _version(draft, time_of(retired, "retired_at"))
-    return draft if vector is None else replace(draft, vector=_vector(vector))
+    if vector is None:
+        return draft
+    return replace(draft, vector=_vector(vector), passages=None if passages is None else _passages(passages))
 
 
 def _version(draft: Draft, retired: int) -> StoredRecord:
@@ -147,6 +158,20 @@ def _version(draft: Draft, retired: int) -> StoredRecord:
     values["claim"] = draft.confidence if draft.claim is None else draft.claim
     values["claimed_at"] = draft.recorded_at if draft.claimed_at is None else draft.claimed_at
     return StoredRecord(**values, retired_at=retired)
+
+
+def _passages(written: Any) -> Passages:
+    fields = ("start", "end", "vector")
+    rows: list[Any] = written if isinstance(written, list) else [None]
+    if not rows or not all(isinstance(row, Mapping) and sorted(row) == sorted(fields) for row in rows):
+        raise InvalidInput(f"passages are a list of objects with {', '.join(fields)}, not {written!r:.80}")
+    for row in rows:
+        _check_type("start", row["start"], int)
+        _check_type("end", row["end"], int)
+    vectors = [_vector(row["vector"]) for row in rows]
+    if len({len(vector) for vector in vectors}) > 1:
+        raise InvalidInput("the vectors of passages are of different sizes")
+    return Passages(tuple(Span(row["start"], row["end"]) for row in rows), np.stack(vectors))
 
 
 def _vector(written: Any) -> Vector:

@@ -2,11 +2,12 @@
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from threading import Lock
 
 import numpy as np
 
+from thinkback import passages as splitting
 from thinkback.errors import (
     Action,
     EmbeddingSpaceMismatch,
@@ -17,12 +18,13 @@ from thinkback.errors import (
     StoreDamaged,
     ThinkbackError,
 )
-from thinkback.model import Draft, StoredRecord, Vector
-from thinkback.models.embedders.base import Embedder
+from thinkback.model import REFLECTION, Draft, Passages, StoredRecord, Vector
+from thinkback.models.embedders.base import Embedder, combine_windows
 from thinkback.stores.base import EmbeddingSpace, Store
 
 GIVEN = "given"  # the embedding space of vectors that callers supply
 RETRY_SECONDS = 60.0
+_LONG_AT_ONCE = 8  # long texts held at once
 Progress = Callable[[int, int], None]
 
 
@@ -92,11 +94,11 @@ class Embedding:
         try:
             embedder = self.embedder()
             self._same_space(embedder)
-            made = iter(embedder.embed_passages([draft.text for draft in bare]))
+            made = embedded(embedder, bare)
         except ThinkbackError as error:
             return list(drafts), given, error
-        filled = [draft if draft.vector is not None else replace(draft, vector=next(made)) for draft in drafts]
-        return filled, self.space(), None
+        new = (replace(draft, vector=one.vector, passages=one.passages) for draft, one in zip(bare, made, strict=True))
+        return [draft if draft.vector is not None else next(new) for draft in drafts], self.space(), None
 
     def _given_space(self, drafts: Sequence[Draft]) -> EmbeddingSpace:
         """The space of supplied vectors: the store's, else the embedder's, else a new one."""
@@ -116,10 +118,10 @@ class Embedding:
         except ThinkbackError:  # a write does not need a model
             return None
 
-    def passage(self, text: str) -> tuple[Vector | None, EmbeddingSpace | None, ThinkbackError | None]:
-        """The vector of one text with its space, or the error."""
+    def passage(self, text: str) -> tuple[Draft, EmbeddingSpace | None, ThinkbackError | None]:
+        """A draft of one text with its vectors and their space, or the error."""
         filled, space, error = self.fill([Draft(text=text)])
-        return filled[0].vector, space, error
+        return filled[0], space, error
 
     def embed_missing(self, progress: Progress | None = None, batch: int = 64) -> int:
         """Embed memories that have no vector; returns their number."""
@@ -129,13 +131,27 @@ class Embedding:
         total = int(self._store.stats()["unembedded"]) if progress else 0
         last: Mapping[int, StoredRecord] = {}
         while waiting := self._store.unembedded(batch):
-            self._store.put_vectors(self._embed(embedder, waiting), self.space())
+            vectors, passages = self._embed(embedder, waiting)
+            self._store.put_vectors(vectors, self.space(), passages)
             _check_progress(last, waiting)
             last = waiting
             done += len(waiting)
             if progress:
                 progress(done, max(done, total))
-        return done
+        return done + self._split_missing(embedder, progress, done)
+
+    def _split_missing(self, embedder: Embedder, progress: Progress | None, done: int) -> int:
+        """Give long memories that were embedded whole, by an older Thinkback, their passages."""
+        count = 0
+        last: Mapping[int, StoredRecord] = {}
+        while waiting := self._store.unsplit(splitting.WHOLE, _LONG_AT_ONCE):
+            self._store.put_vectors({}, self.space(), self._embed(embedder, waiting)[1])
+            _check_progress(last, waiting)
+            last = waiting
+            count += len(waiting)
+            if progress:
+                progress(done + count, done + count)
+        return count
 
     def reembed(self, progress: Progress | None = None, batch: int = 64) -> int:
         """Build a new generation of vectors beside the old one, then switch; continues an interrupted run. Returns a count."""
@@ -147,7 +163,8 @@ class Embedding:
         try:
             while not switched:
                 while waiting := self._store.next_to_reembed(batch):
-                    self._store.put_reembedded(self._embed(embedder, waiting), space)
+                    vectors, passages = self._embed(embedder, waiting)
+                    self._store.put_reembedded(vectors, space, passages)
                     _check_progress(last, waiting)
                     last = waiting
                     done += len(waiting)
@@ -177,14 +194,47 @@ class Embedding:
             if len(late) == batch:
                 return 0, False
             if late:
-                self._store.put_reembedded(self._embed(embedder, late), space)
+                vectors, passages = self._embed(embedder, late)
+                self._store.put_reembedded(vectors, space, passages)
             self._store.finish_reembedding(space)
         return len(late), True
 
     @staticmethod
-    def _embed(embedder: Embedder, versions: Mapping[int, StoredRecord]) -> dict[int, Vector]:
-        vectors = embedder.embed_passages([record.text for record in versions.values()])
-        return dict(zip(versions, vectors, strict=True))
+    def _embed(
+        embedder: Embedder, versions: Mapping[int, StoredRecord]
+    ) -> tuple[dict[int, Vector], dict[int, Passages]]:
+        made = dict(zip(versions, embedded(embedder, list(versions.values())), strict=True))
+        passages = {seq: one.passages for seq, one in made.items() if one.passages is not None}
+        return {seq: one.vector for seq, one in made.items()}, passages
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Embedded:
+    """The vector of a text and, of a long one, those of its passages."""
+
+    vector: Vector
+    passages: Passages | None = None
+
+
+def embedded(embedder: Embedder, memories: Sequence[Draft | StoredRecord]) -> list[Embedded]:
+    """Memories embedded; a long text by its passages, and its own vector is their mean, weighted by length."""
+    texts = [memory.text for memory in memories]
+    spans = [() if memory.kind == REFLECTION else splitting.split(memory.text) for memory in memories]
+    parts = [span.of(text) for text, its in zip(texts, spans, strict=True) for span in its]
+    whole = [text for text, its in zip(texts, spans, strict=True) if not its]
+    rows = embedder.embed_passages([*whole, *parts])
+    at_whole, at_part = 0, len(whole)
+    found: list[Embedded] = []
+    for text, its in zip(texts, spans, strict=True):
+        if its:
+            vectors = rows[at_part : at_part + len(its)]
+            weights = [splitting.size(span.of(text)) for span in its]
+            found.append(Embedded(combine_windows(list(vectors), weights), Passages(its, vectors)))
+            at_part += len(its)
+        else:
+            found.append(Embedded(rows[at_whole]))
+            at_whole += 1
+    return found
 
 
 def _check_progress(last: Mapping[int, StoredRecord], waiting: Mapping[int, StoredRecord]) -> None:

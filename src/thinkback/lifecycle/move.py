@@ -7,7 +7,7 @@ from typing import TypeVar
 
 from thinkback.errors import InvalidInput, Notice, StoreError
 from thinkback.fields import FIELDS
-from thinkback.model import Draft, Filter, StoredRecord, Vector
+from thinkback.model import Draft, Filter, Passages, StoredRecord, Vector
 from thinkback.search.query.keywords import parse_keywords
 from thinkback.stores.base import EmbeddingSpace, Store, StoreState
 
@@ -44,12 +44,12 @@ def move(source: Store, target: Store, now: int, progress: Progress = lambda don
     _claim(target, before.store_id)
     total = source.stats()["versions"]
     memories = versions = done = 0
-    past: dict[Version, Vector] = {}
+    past: dict[Version, tuple[Vector, Passages | None]] = {}
     with source.snapshot(vectors=True, retired=True) as found:
         while batch := list(islice(found.records, BATCH)):
-            versions += target.restore_versions([record for record, _ in batch if record.retired_at is not None])
-            memories += _add(target, [pair for pair in batch if pair[0].retired_at is None], found.space, now)
-            past |= {_version(r): v for r, v in batch if v is not None and r.retired_at is not None}
+            versions += target.restore_versions([record for record, _, _ in batch if record.retired_at is not None])
+            memories += _add(target, [row for row in batch if row[0].retired_at is None], found.space, now)
+            past |= {_version(r): (v, its) for r, v, its in batch if v is not None and r.retired_at is not None}
             done += len(batch)
             progress(done, total)
         _embed_past(target, past, found.space)
@@ -83,12 +83,15 @@ def _claim(target: Store, origin: str) -> None:
 
 
 def _add(
-    target: Store, pairs: Sequence[tuple[StoredRecord, Vector | None]], space: EmbeddingSpace | None, now: int
+    target: Store,
+    rows: Sequence[tuple[StoredRecord, Vector | None, Passages | None]],
+    space: EmbeddingSpace | None,
+    now: int,
 ) -> int:
-    there = target.get([record.id for record, _ in pairs])
+    there = target.get([record.id for record, _, _ in rows])
     drafts = [
-        Draft(**{name: getattr(record, name) for name in _DRAFTED}, vector=vector)
-        for record, vector in pairs
+        Draft(**{name: getattr(record, name) for name in _DRAFTED}, vector=vector, passages=passages)
+        for record, vector, passages in rows
         if record.id not in there
     ]
     target.add(drafts, now, space)
@@ -99,12 +102,16 @@ def _version(record: StoredRecord) -> Version:
     return record.id, record.recorded_at, record.retired_at, record.text
 
 
-def _embed_past(target: Store, past: dict[Version, Vector], space: EmbeddingSpace | None) -> None:
+def _embed_past(
+    target: Store, past: dict[Version, tuple[Vector, Passages | None]], space: EmbeddingSpace | None
+) -> None:
     """Give retired versions the vectors they had; the target numbers versions itself."""
     if not past or space is None:
         return
     waiting = {seq: _version(record) for seq, record in target.unembedded(_ALL).items()}
-    target.put_vectors({seq: past[version] for seq, version in waiting.items() if version in past}, space)
+    had = {seq: past[version] for seq, version in waiting.items() if version in past}
+    passages = {seq: its for seq, (_, its) in had.items() if its is not None}
+    target.put_vectors({seq: vector for seq, (vector, _) in had.items()}, space, passages)
 
 
 def _batches(items: Sequence[T]) -> Iterator[Sequence[T]]:
@@ -127,8 +134,9 @@ def compare(source: Store, target: Store, now: int) -> int:
         query = parse_keywords(text)
         same = source.search_keywords(query, filter, _DEPTH) == target.search_keywords(query, filter, _DEPTH)
         if same and id in vectors:
-            same = source.search_vectors(vectors[id], filter, _DEPTH) == target.search_vectors(
-                vectors[id], filter, _DEPTH
+            same = all(
+                getattr(source, leg)(vectors[id], filter, _DEPTH) == getattr(target, leg)(vectors[id], filter, _DEPTH)
+                for leg in ("search_vectors", "search_passages")
             )
         if not same:
             raise StoreError(

@@ -10,7 +10,7 @@ import numpy as np
 
 from thinkback.inputs import canonical_json
 from thinkback.lifecycle.repetition import holding
-from thinkback.model import REFLECTION, Filter, StoredRecord, Vector
+from thinkback.model import REFLECTION, Filter, Passages, StoredRecord, Vector
 from thinkback.reflections import members
 from thinkback.stores.base import PENDING_SCRUB, SHORTEST_TRACE, Store
 from thinkback.stores.segmentation import segment
@@ -47,10 +47,17 @@ class Evidence:
 
     versions: Mapping[str, Sequence[StoredRecord]]
     vectors: Mapping[str, Vector]
+    passages: Mapping[str, Passages]
 
     @property
     def ids(self) -> frozenset[str]:
         return frozenset(self.versions)
+
+    def all_vectors(self) -> Iterator[Vector]:
+        """The vectors of memories and of their passages."""
+        yield from self.vectors.values()
+        for its in self.passages.values():
+            yield from its.vectors
 
     def records(self) -> Iterator[StoredRecord]:
         """Every version of every memory."""
@@ -61,7 +68,7 @@ class Evidence:
 def gather(store: Store, ids: Sequence[str]) -> Evidence:
     """Read all versions and vectors of these memories before they are removed."""
     there = list(store.get(ids))
-    return Evidence({id: store.history(id) for id in there}, store.vectors(there))
+    return Evidence({id: store.history(id) for id in there}, store.vectors(there), store.passages(there))
 
 
 # -- the indexes
@@ -78,6 +85,10 @@ def search(store: Store, evidence: Evidence, now: int) -> Iterator[Search]:
     yield Search(
         "vector leg", len(vectors), sum(_among(store.search_vectors(v, anything, _PAGE), ids) for v in vectors)
     )
+    probes = [its.vectors[0] for its in evidence.passages.values()]
+    if probes:
+        found = sum(_among(store.search_passages(v, anything, _PAGE), ids) for v in probes)
+        yield Search("passages", len(probes), found)
     yield Search("dates leg", len(ids), len(store.dated(anything.now, anything.only(sorted(ids)), len(ids))))
     yield Search("graph leg", len(ids), len(store.edges(sorted(ids), anything, None)))
     yield Search("links", 1, sum(edge.from_id in ids or edge.to_id in ids for edge in store.export_edges()))
@@ -151,7 +162,7 @@ def _needles(evidence: Evidence) -> tuple[set[bytes], int]:
         needles.update(runs)
         needles.update(word.encode()[:SHORTEST_TRACE] for word in words(text) if len(word.encode()) >= SHORTEST_TRACE)
         too_short += not runs
-    needles.update(run for vector in evidence.vectors.values() for run in _parts(vector))
+    needles.update(run for vector in evidence.all_vectors() for run in _parts(vector))
     needles = {needle for needle in needles if len(set(needle[:SHORTEST_TRACE])) >= _DISTINCT}
     for id in evidence.ids:
         spelled = {spelling for spelling in _spelled(id) if len(spelling) >= SHORTEST_TRACE}
@@ -234,7 +245,9 @@ def _left_in(store: Store) -> Iterator[bytes]:
     yield "\0".join(text for j in store.judgements() for text in (j.query, j.query.lower())).encode()
     yield "\0".join(_names_of_upkeep(store)).encode()
     for start in range(0, len(ids), _PAGE):
-        yield from (vector.astype("<f4").tobytes() for vector in store.vectors(ids[start : start + _PAGE]).values())
+        some = ids[start : start + _PAGE]
+        yield from (vector.astype("<f4").tobytes() for vector in store.vectors(some).values())
+        yield from (its.vectors.astype("<f4").tobytes() for its in store.passages(some).values())
 
 
 def _names_of_upkeep(store: Store) -> set[str]:

@@ -27,7 +27,7 @@ from thinkback.stores.base import EmbeddingSpace, Store
 
 Fill = Callable[[Sequence[Draft]], tuple[list[Draft], EmbeddingSpace | None, ThinkbackError | None]]
 _MAX_NAMED = 5
-_DRAFT_FIELDS = [field.name for field in fields(Draft) if field.name != "vector"]
+_DRAFT_FIELDS = [field.name for field in fields(Draft) if field.name not in ("vector", "passages")]
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -190,9 +190,13 @@ def _clean(record: StoredRecord) -> StoredRecord:
 def _drafts(store: Store, work: _Work) -> list[Draft]:
     """The redacted current versions; an unchanged text keeps its vector."""
     unchanged = [id for id, versions in work.versions.items() if versions[-1].text == work.clean[id][-1].text]
-    vectors = store.vectors(unchanged)
+    vectors, passages = store.vectors(unchanged), store.passages(unchanged)
     return [
-        Draft(**{name: getattr(versions[-1], name) for name in _DRAFT_FIELDS}, vector=vectors.get(id))
+        Draft(
+            **{name: getattr(versions[-1], name) for name in _DRAFT_FIELDS},
+            vector=vectors.get(id),
+            passages=passages.get(id),
+        )
         for id, versions in work.clean.items()
     ]
 

@@ -20,6 +20,7 @@ from thinkback.stores.base import Store
 from thinkback.stores.segmentation import segment
 
 MIN_WORDS = 3
+LONGEST_STATEMENT = 50_000  # characters; a longer text is a document, which repeats nothing
 NEAR = 0.95
 _SIGNS = frozenset("-#%/&*@?？")  # punctuation that carries meaning next to a word
 _PERSONAL = frozenset(
@@ -56,7 +57,9 @@ class Statement:
 
     @staticmethod
     def of(text: str, source: str | None = None) -> "Statement | None":
-        """None for a text that is too short to be a statement."""
+        """None for a text that is too short to be a statement, or a document."""
+        if len(text) > LONGEST_STATEMENT:
+            return None
         words = _words(text)
         if len(words) < MIN_WORDS or not any(letter.isalnum() for word in words for letter in word):
             return None

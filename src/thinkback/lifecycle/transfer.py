@@ -199,7 +199,7 @@ class _Merge:
             return drafts
         message = f"vectors were left out: those of the file were made by {space.fingerprint}, the store's by {live.fingerprint}"
         self._warn(Notice("vectors_left_out", message, Remedy(Action.EMBED_MISSING)))
-        return [replace(draft, vector=None) for draft in drafts]
+        return [replace(draft, vector=None, passages=None) for draft in drafts]
 
     def _check_order(self, draft: Draft) -> None:
         """A present version must follow the retired ones, which come first in a file."""
@@ -238,9 +238,10 @@ class _Merge:
         return counts
 
     def _update(self, version: Draft | StoredRecord) -> None:
-        vector = version.vector if isinstance(version, Draft) else None
+        vector, passages = (version.vector, version.passages) if isinstance(version, Draft) else (None, None)
         space = None if vector is None else self._header.space
-        self._store.update(str(version.id), _content(version), version.recorded_at or self._now, vector, space)
+        at = version.recorded_at or self._now
+        self._store.update(str(version.id), _content(version), at, vector, space, passages)
         reworded(self._store, str(version.id), self._now)
 
     # -- links and judgements ------------------------------------------------------------------------------------------------------

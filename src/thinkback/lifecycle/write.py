@@ -11,7 +11,7 @@ from thinkback.lifecycle.journal import Action
 from thinkback.lifecycle.reflect.promote import RAISED, raised
 from thinkback.lifecycle.repetition import repeated, repetitions
 from thinkback.lifecycle.tiers import lifetime, with_expiry, with_lifetime
-from thinkback.model import REFLECTION, Draft, StoredRecord, Vector
+from thinkback.model import REFLECTION, Draft, StoredRecord
 from thinkback.stores.base import EmbeddingSpace, Store
 
 BULK = 32  # repetitions in a batch of more memories are left to `tidy`, so that bulk writes stay fast
@@ -43,11 +43,11 @@ def new_version(
     record: StoredRecord,
     changes: Mapping[str, Any],
     now: int,
-    vector: Vector | None = None,
+    embedded: Draft,
     space: EmbeddingSpace | None = None,
 ) -> None:
-    """Write a new version; corroborations that no longer hold for its text or source are removed."""
-    store.update(record.id, changes, now, vector, space)
+    """Write a new version with the vectors of a draft; corroborations that no longer hold for its text or source are removed."""
+    store.update(record.id, changes, now, embedded.vector, space, embedded.passages)
     if changes.keys() & {"text", "source"}:
         reworded(store, record.id, now)
 

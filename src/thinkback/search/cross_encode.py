@@ -11,15 +11,17 @@ from thinkback.errors import ModelError, ThinkbackError
 from thinkback.model import REFLECTION, Column, Filter, StoredRecord
 from thinkback.models.rerankers.base import Reranker
 from thinkback.search.engine import Engine, Notes
+from thinkback.search.excerpts import Excerpts
 from thinkback.search.query.parse import Query
 from thinkback.search.ranking import Ordered, entering, relevance, reorder_head
 from thinkback.search.recipes.model import SCALES, Recipe, Rerank
+from thinkback.search.selection import Shown, whole
 from thinkback.search.thread_order import Surroundings, surroundings
 from thinkback.stores.base import Store
 
 
 def cross_encode(
-    ordered: Ordered, query: Query, recipe: Recipe, engine: Engine, notes: Notes
+    ordered: Ordered, query: Query, recipe: Recipe, engine: Engine, notes: Notes, excerpts: Excerpts
 ) -> tuple[Ordered, dict[str, float]]:
     """The order after the cross-encoder, and its score of each candidate it read; a failure keeps the order and adds a warning.
 
@@ -32,7 +34,7 @@ def cross_encode(
     head = ordered.order[: plan.top]
     records = [ordered.records[row] for row in head]
     try:
-        texts = passages(records, plan, query.filter, engine.store)
+        texts = passages(records, plan, query.filter, engine.store, excerpts.text)
         scores = verdicts(engine.reranker, query.text, texts, plan)
     except ThinkbackError as error:
         notes.warn("the cross-encoder failed; the order before it stands", error)
@@ -80,17 +82,22 @@ def _scores(reranker: Reranker, query: str, texts: Sequence[str], budget_ms: int
     return until(query, texts, lambda: time.monotonic() >= end)
 
 
-def passages(records: Sequence[StoredRecord], plan: Rerank, filter: Filter, store: Store) -> list[str]:
-    """The text of each candidate as the cross-encoder reads it, with its thread neighbours if the recipe asks for them."""
+def passages(
+    records: Sequence[StoredRecord], plan: Rerank, filter: Filter, store: Store, shown: Shown = whole
+) -> list[str]:
+    """The text of each candidate as the cross-encoder reads it: of a long one its passage.
+
+    With its thread neighbours, if the recipe asks for them.
+    """
+    texts = [(said(record) if record.kind == REFLECTION else shown(record))[: plan.max_chars] for record in records]
     if plan.context <= 0:
-        return [said(record)[: plan.max_chars] for record in records]
+        return texts
     around = surroundings([record.id for record in records], plan.context, filter, store)
-    return [in_context(record, around[record.id], plan.max_chars) for record in records]
+    return [in_context(text, around[record.id], plan.max_chars) for record, text in zip(records, texts, strict=True)]
 
 
-def in_context(record: StoredRecord, around: Surroundings, max_chars: int) -> str:
+def in_context(text: str, around: Surroundings, max_chars: int) -> str:
     """The candidate's text; the room left is shared by both sides, and there the nearest neighbours come first."""
-    text = said(record)[:max_chars]
     before = "".join(f"{said(one)}\n" for one in around.before)
     after = "".join(f"\n{said(one)}" for one in around.after)
     room = max_chars - len(text)

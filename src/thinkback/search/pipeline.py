@@ -16,6 +16,7 @@ from thinkback.models.embedders.base import unit
 from thinkback.reflections import members
 from thinkback.search.cross_encode import cross_encode
 from thinkback.search.engine import Engine, Notes
+from thinkback.search.excerpts import Excerpts
 from thinkback.search.executors import Inline
 from thinkback.search.explain import absence
 from thinkback.search.legs import Leg, Recent, deep_enough
@@ -45,13 +46,14 @@ def search(
     ordered = rank(gathered, recipe)
     notes.lap("rank")
     verdicts: Mapping[str, float] = {}
+    excerpts = _excerpts(gathered, ordered, engine.store)
     if gathered.searched:
-        ordered, verdicts = cross_encode(ordered, gathered.query, recipe, engine, notes)
+        ordered, verdicts = cross_encode(ordered, gathered.query, recipe, engine, notes, excerpts)
     notes.lap("cross-encode")
-    kept, drops = select(in_order(ordered), recipe.selection.under(filter), gathered.vectors)
+    kept, drops = select(in_order(ordered), recipe.selection.under(filter), gathered.vectors, excerpts.text)
     notes.lap("select")
     judge = _judge(ordered, gathered, engine, verdicts)
-    hits = _hits(kept, ordered, gathered.runs, judge)
+    hits = _hits(kept, ordered, gathered.runs, judge, excerpts)
     hits, irrelevant = relevant(hits, recipe.selection.min_relevance)
     notes.lap("relevance")
     trace = Trace(
@@ -266,6 +268,11 @@ def in_order(ordered: Ordered) -> Iterator[Ranked]:
         yield Ranked(ordered.records[row], float(ordered.ledger.totals[row]), rank_now, int(row))
 
 
+def _excerpts(gathered: Gathered, ordered: Ordered, store: Store) -> Excerpts:
+    best_first = [ordered.records[row] for row in ordered.order]
+    return Excerpts(gathered.query, best_first, gathered.runs, store)
+
+
 def _judge(ordered: Ordered, gathered: Gathered, engine: Engine, verdicts: Mapping[str, float]) -> Judge | None:
     """What tells the relevance of hits; None if nothing was searched."""
     if not gathered.searched:
@@ -286,7 +293,9 @@ def relevant(hits: Sequence[Hit], least: float) -> tuple[tuple[Hit, ...], list[D
     return tuple(replace(hit, rank=place) if hit.rank != place else hit for place, hit in enumerate(kept, 1)), drops
 
 
-def _hits(kept: Sequence[Ranked], ordered: Ordered, runs: Sequence[Run], judge: Judge | None) -> tuple[Hit, ...]:
+def _hits(
+    kept: Sequence[Ranked], ordered: Ordered, runs: Sequence[Run], judge: Judge | None, excerpts: Excerpts
+) -> tuple[Hit, ...]:
     wanted = {candidate.record.id for candidate in kept}
     placings: dict[str, list[Placing]] = {id: [] for id in wanted}
     for run in runs:
@@ -304,6 +313,7 @@ def _hits(kept: Sequence[Ranked], ordered: Ordered, runs: Sequence[Run], judge: 
             members=members(candidate.record) if candidate.record.kind == REFLECTION else (),
             relevance=found.probability,
             evidence=found.evidence,
+            passage=excerpts.of(candidate.record),
         )
         for place, (candidate, found) in enumerate(zip(kept, judged, strict=True), 1)
     )

@@ -1,6 +1,6 @@
 """Selection: from ranked candidates to the ones returned; every drop has a reason."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import tee
 
@@ -9,6 +9,7 @@ import numpy as np
 from thinkback.model import REFLECTION, Drop, DropCode, Filter, Floats, StoredRecord, Vector
 from thinkback.search.bounds import at_least, between
 
+_LONGEST_COMPARED = 200_000  # characters; splitting a longer text into words costs more than a duplicate shown
 CHARACTERS_PER_TOKEN = 4  # rule of thumb for English; a budget is an upper bound, not an exact count
 
 
@@ -50,20 +51,32 @@ class Ranked:
     row: int
 
 
+Shown = Callable[[StoredRecord], str]  # what a reader gets of a memory: its text, or the passage of a long one
+
+
+def whole(record: StoredRecord) -> str:
+    """The whole text of a memory."""
+    return record.text
+
+
 def select(
-    ranked: Iterable[Ranked], selection: Selection, vectors: Mapping[str, Vector] | None = None
+    ranked: Iterable[Ranked],
+    selection: Selection,
+    vectors: Mapping[str, Vector] | None = None,
+    shown: Shown = whole,
 ) -> tuple[list[Ranked], list[Drop]]:
     """Drop duplicates, diversify, and apply the caps and the token budget; stop at the limit.
 
+    The budget counts what is `shown` of each memory.
     Drops are candidates ranked above the last hit; those behind it are cut by the limit and not listed.
     """
     drops: list[Drop] = []
     unique = _without_duplicates(ranked, drops) if selection.dedup else ranked
     if selection.diversity <= 0 or not vectors:
-        kept, passed_over = _within_caps(unique, selection)
+        kept, passed_over = _within_caps(unique, selection, shown)
     else:
         unique = diversify(list(unique), vectors, selection.diversity, selection.diversity_pool)
-        kept, passed_over = _within_caps(unique, selection)
+        kept, passed_over = _within_caps(unique, selection, shown)
         passed_over += _overtaken(unique, kept, passed_over)
     return kept, sorted([*drops, *passed_over], key=lambda drop: drop.rank)
 
@@ -83,11 +96,11 @@ def _without_duplicates(ranked: Iterable[Ranked], drops: list[Drop]) -> Iterator
 
 
 def canonical(text: str) -> str:
-    """Lower-cased with white space collapsed: what makes two texts duplicates."""
-    return " ".join(text.lower().split())
+    """Lower-cased with white space collapsed: what makes two texts duplicates; a very long text is compared as it is."""
+    return text if len(text) > _LONGEST_COMPARED else " ".join(text.lower().split())
 
 
-def _within_caps(ranked: Iterable[Ranked], selection: Selection) -> tuple[list[Ranked], list[Drop]]:
+def _within_caps(ranked: Iterable[Ranked], selection: Selection, shown: Shown) -> tuple[list[Ranked], list[Drop]]:
     """Keep reflections to their share of the hits returned, even if those are fewer than the limit."""
     if selection.limit <= 0:
         ranked = list(ranked)
@@ -96,7 +109,7 @@ def _within_caps(ranked: Iterable[Ranked], selection: Selection) -> tuple[list[R
     most = _part(share, limit)
     while True:
         once, ranked = tee(ranked)
-        kept, drops = _filled(once, limit, most, selection)
+        kept, drops = _filled(once, limit, most, selection, shown)
         reflections = sum(candidate.record.kind == REFLECTION for candidate in kept)
         if selection.share_of_limit or reflections <= _part(share, len(kept)):
             return kept, drops
@@ -108,14 +121,14 @@ def _part(share: float, count: int) -> int:
 
 
 def _filled(
-    ranked: Iterable[Ranked], limit: int, most_reflections: int, selection: Selection
+    ranked: Iterable[Ranked], limit: int, most_reflections: int, selection: Selection, shown: Shown
 ) -> tuple[list[Ranked], list[Drop]]:
     tokens_left = selection.max_tokens if selection.max_tokens > 0 else None
     kept: list[Ranked] = []
     drops: list[Drop] = []
     for candidate in ranked if limit else ():
         is_reflection = candidate.record.kind == REFLECTION
-        cost = tokens(candidate.record.text)
+        cost = 0 if tokens_left is None else tokens(shown(candidate.record))
         if is_reflection and most_reflections <= 0:
             reason = f"reflections may fill {selection.reflection_share:.0%} of the results"
             drops.append(_drop(candidate, "reflection_share", reason))

@@ -16,6 +16,7 @@ from thinkback.model import (
     Draft,
     Filter,
     KeywordQuery,
+    Passages,
     Scored,
     StoredEdge,
     StoredEntry,
@@ -73,7 +74,7 @@ class Snapshot:
     """Everything in a store at one moment; `records` are read lazily."""
 
     space: EmbeddingSpace | None
-    records: Iterator[tuple[StoredRecord, Vector | None]]
+    records: Iterator[tuple[StoredRecord, Vector | None, Passages | None]]
     edges: Sequence[StoredEdge]
     judgements: Sequence[StoredJudgement]
     settings: Mapping[str, str]
@@ -140,6 +141,7 @@ class Store(Protocol):
         now: int,
         vector: Vector | None = None,
         space: EmbeddingSpace | None = None,
+        passages: Passages | None = None,
     ) -> StoredRecord:
         """Replace a memory by a new version (versioned fields); a changed text without a vector is marked unembedded."""
         ...
@@ -203,7 +205,7 @@ class Store(Protocol):
         ...
 
     def snapshot(self, vectors: bool = False, *, retired: bool = False) -> AbstractContextManager[Snapshot]:
-        """A consistent snapshot of everything; with `vectors`, also those of present memories."""
+        """A consistent snapshot of everything; with `vectors`, also those of present memories and of their passages."""
         ...
 
     # -- links and tags
@@ -257,8 +259,12 @@ class Store(Protocol):
         """
         ...
 
-    def search_vectors(self, vector: Vector, filter: Filter, limit: int) -> Scores:
-        """Cosine similarity, exact to the last bit whatever the cache's history."""
+    def search_vectors(self, vector: Vector, filter: Filter, limit: int, *, long: bool = True) -> Scores:
+        """Cosine similarity, exact to the last bit whatever the cache's history; without `long`, only memories without passages."""
+        ...
+
+    def search_passages(self, vector: Vector, filter: Filter, limit: int) -> Scores:
+        """Long memories by the cosine of their best passage, each once, with that passage; memories without passages are absent."""
         ...
 
     def recent(self, filter: Filter, limit: int) -> Scores:
@@ -272,12 +278,22 @@ class Store(Protocol):
     # -- vectors
     def embedding_space(self) -> EmbeddingSpace | None: ...
     def vectors(self, ids: Sequence[str]) -> dict[str, Vector]: ...
+    def passages(self, ids: Sequence[str]) -> dict[str, Passages]:
+        """Live passages of present memories; those without passages are absent."""
+        ...
+
+    def unsplit(self, longer_than: int, limit: int) -> dict[int, StoredRecord]:
+        """Embedded versions of more than so many bytes of text that have no passages, by version number, oldest first."""
+        ...
+
     def unembedded(self, limit: int) -> dict[int, StoredRecord]:
         """Versions without a live vector, by version number, oldest first; retired ones too, for `known_at`."""
         ...
 
-    def put_vectors(self, vectors: Mapping[int, Vector], space: EmbeddingSpace) -> None:
-        """Add live vectors by version number; the text of a version never changes.
+    def put_vectors(
+        self, vectors: Mapping[int, Vector], space: EmbeddingSpace, passages: Mapping[int, Passages] | None = None
+    ) -> None:
+        """Add live vectors by version number, with those of passages; the text of a version never changes.
 
         Versions that no longer exist are ignored.
         """
@@ -291,7 +307,9 @@ class Store(Protocol):
         """Versions that lack the new generation's vector, by version number, oldest first."""
         ...
 
-    def put_reembedded(self, vectors: Mapping[int, Vector], space: EmbeddingSpace) -> None:
+    def put_reembedded(
+        self, vectors: Mapping[int, Vector], space: EmbeddingSpace, passages: Mapping[int, Passages] | None = None
+    ) -> None:
         """Write vectors of the new generation; EmbeddingSpaceMismatch if another re-embedding replaced it."""
         ...
 

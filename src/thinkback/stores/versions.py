@@ -6,7 +6,7 @@ from typing import Any
 
 from thinkback.errors import InvalidInput
 from thinkback.inputs import check_interval
-from thinkback.model import Draft, StoredRecord
+from thinkback.model import Draft, Passages, StoredRecord
 
 LastPositions = Callable[[Sequence[str]], Mapping[str, int]]  # the last position in each of these threads
 
@@ -48,6 +48,24 @@ def first_version(draft: Draft, id: str, position: int | None, now: int) -> Stor
         claimed_at=recorded if draft.claimed_at is None else draft.claimed_at,
         slides=draft.slides,
     )
+
+
+def passages_checked(text: str, passages: Passages) -> Passages:
+    """Passages that lie in the text one after another, each with a vector; else InvalidInput."""
+    at = 0
+    for span in passages.spans:
+        if not at <= span.start < span.end <= len(text):
+            raise InvalidInput(
+                f"a passage from {span.start} to {span.end} of a text of {len(text)} characters, after one up to {at}; "
+                "passages follow one another",
+                code="bad_passages",
+            )
+        at = span.end
+    if len(passages.spans) != len(passages.vectors):
+        raise InvalidInput(
+            f"{len(passages.spans)} passages with {len(passages.vectors)} vectors; each needs one", code="bad_passages"
+        )
+    return passages
 
 
 def refuse_twins(ids: Sequence[str]) -> None:

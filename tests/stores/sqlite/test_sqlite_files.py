@@ -299,7 +299,10 @@ def back_to(connection: apsw.Connection, version: int) -> None:
     """Makes the file one that an earlier schema wrote."""
     for column in {1: ("slides", "claim", "claimed_at", "speaker"), 2: ("claim", "claimed_at", "speaker")}[version]:
         connection.execute(f"ALTER TABLE memories DROP COLUMN {column}")
+    for column in ("user", "agent"):
+        connection.execute(f"ALTER TABLE memories DROP COLUMN {column}")
     connection.execute("DROP TABLE fts_exact")
+    connection.execute("DROP TABLE passages")
     connection.execute(f"PRAGMA user_version = {version}")
 
 
@@ -353,7 +356,10 @@ def test_an_older_file_gets_the_index_of_exact_words_once_and_says_how_far_it_is
     with SqliteStore(path) as store:
         store.add([Draft(text=f"organizing {n}") for n in range(2001)], 0)
     connection = apsw.Connection(str(path))
-    connection.execute("DROP TABLE fts_exact; ALTER TABLE memories DROP COLUMN speaker; PRAGMA user_version = 3")
+    connection.execute(
+        "DROP TABLE fts_exact; DROP TABLE passages; ALTER TABLE memories DROP COLUMN speaker; "
+        "ALTER TABLE memories DROP COLUMN user; ALTER TABLE memories DROP COLUMN agent; PRAGMA user_version = 3"
+    )
     connection.close()
     heard: list[tuple[int, int]] = []
     for _ in range(2):

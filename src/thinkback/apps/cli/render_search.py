@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from thinkback.apps.cli.output import facts, moment, styled
-from thinkback.apps.words import first_words, in_words
+from thinkback.apps.words import first_words, hit_in_words
 from thinkback.clock import iso
 from thinkback.model import Hit, Record
 from thinkback.search.query.parse import Query
@@ -49,13 +49,13 @@ def _hit(hit: Hit, named: Mapping[str, Record], explained: bool) -> RenderableTy
     grid.add_row(
         "",
         f"{hit.relevance:.0%}" if hit.evidence else "",
-        styled(moment(record.date), "blue") + styled("  ") + details(record),
+        styled(moment(record.date), "blue") + styled("  ") + _part(hit) + details(record),
     )
     return Group(grid, Padding(explanation(hit), (0, 0, 1, 5))) if explained else grid
 
 
 def _content(hit: Hit, named: Mapping[str, Record]) -> Text:
-    return styled(in_words(hit.record).strip(), "bold") + members_shown(hit.members, named)
+    return styled(hit_in_words(hit).strip(), "bold") + members_shown(hit.members, named)
 
 
 def members_shown(ids: Sequence[str], named: Mapping[str, Record]) -> Text:
@@ -65,6 +65,13 @@ def members_shown(ids: Sequence[str], named: Mapping[str, Record]) -> Text:
         lines += styled(f"\n  {id}", "dim") + styled(f"  {first_words(named[id])}" if id in named else "")
     more = len(ids) - MOST_MEMBERS
     return lines + styled(f"\n  and {more} more", "dim") if more > 0 else lines
+
+
+def _part(hit: Hit) -> Text:
+    """Where in a long memory the passage shown stands."""
+    if hit.passage is None:
+        return styled("")
+    return styled(f"characters {hit.passage.start}–{hit.passage.end} of {len(hit.text)}  ", "dim")
 
 
 def details(record: Record) -> Text:

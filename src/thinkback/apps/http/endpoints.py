@@ -23,8 +23,8 @@ from thinkback.apps.http.route import Route
 from thinkback.apps.http.spaces import Pooled, Spaces
 from thinkback.apps.http.tokens import SCOPES, Grant
 from thinkback.apps.http.workers import Workers, clients_of
-from thinkback.apps.validation import TEXT_LIMIT
 from thinkback.errors import NotFound
+from thinkback.inputs import LONGEST_TEXT
 from thinkback.memory import Memory
 
 T = TypeVar("T")
@@ -207,7 +207,7 @@ def _import_file(memory: Memory, file: IO[bytes], skip_bad: bool) -> dict[str, A
     from thinkback.interop.jsonl import import_lines
 
     lines = (line.decode("utf-8", "surrogateescape") for line in file)
-    report = import_lines(memory, lines, skip_bad, longest=TEXT_LIMIT)
+    report = import_lines(memory, lines, skip_bad, longest=LONGEST_TEXT)
     bad = [{"line": one.line, "reason": printable(one.reason)} for one in report.bad]
     return {**report.counts, "bad": bad, "warnings": [in_words(warning) for warning in report.warnings]}
 

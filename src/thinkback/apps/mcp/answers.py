@@ -49,7 +49,8 @@ class FoundShape(TypedDict):
     rank: int
     score: float
     relevance: float
-    text: str
+    text: str  # of a long memory, the passage that fits the query
+    passage: str | None  # where in the memory that is
     date: str
     kind: str
     tags: list[str]
@@ -151,7 +152,7 @@ def found(recall: Recall, explain: bool) -> Answer[FoundAnswer]:
         "left_out": left_out,
         "warnings": wire.warnings(recall.warnings, WORDS),
     }
-    quoted = [Quoted.of(hit.record) for hit in recall]
+    quoted = [Quoted.of(hit.record, hit.passage) for hit in recall]
     remarks = [f"{left_out} more did not fit into max_tokens."] if left_out else []
     if len(recall) and recall.trace.relevance.evidence and not recall.answered:
         remarks.append("The memory likely holds no answer to this.")
@@ -254,6 +255,13 @@ def _explained(hit: Hit) -> str:
     return f"Memory {hit.rank}: score {hit.score:.6g}, {known}. {hit.why()}"
 
 
+def _part(hit: Hit) -> dict[str, str]:
+    """Where in a long memory the passage shown stands."""
+    if hit.passage is None:
+        return {}
+    return {"passage": f"characters {hit.passage.start} to {hit.passage.end} of {len(hit.text)}; fetch returns all"}
+
+
 def _found(hit: Hit, explain: bool) -> FoundShape:
     record = hit.record
     return {
@@ -261,7 +269,8 @@ def _found(hit: Hit, explain: bool) -> FoundShape:
         "rank": hit.rank,
         "score": hit.score,
         "relevance": hit.relevance,
-        "text": record.text,
+        "text": record.text if hit.passage is None else hit.passage.text,
+        "passage": _part(hit).get("passage"),
         "date": str(iso(record.date)),
         "kind": record.kind,
         "tags": list(record.tags),

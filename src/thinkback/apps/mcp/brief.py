@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from thinkback.apps.mcp.envelope import NOTICE, Quoted, quote
 from thinkback.fields import Kind
 from thinkback.memory import Memory
-from thinkback.model import Record
+from thinkback.model import Passage, Record
 from thinkback.search.selection import tokens
 
 OPENING = (
@@ -20,8 +20,8 @@ MAX_LISTED = 200
 def brief(memory: Memory, topic: str, max_tokens: int) -> str:
     """Memories about a topic, or the standing and the latest ones without a topic, within the budget."""
     quoted: list[Quoted] = []
-    for record in _candidates(memory, topic):
-        longer = [*quoted, Quoted.of(record)]
+    for record, passage in _candidates(memory, topic):
+        longer = [*quoted, Quoted.of(record, passage)]
         if tokens(_written(topic, longer)) <= max_tokens:
             quoted = longer
     return _written(topic, quoted)
@@ -32,14 +32,14 @@ def _written(topic: str, quoted: list[Quoted]) -> str:
     return f"{OPENING} {NOTICE}\n\n{about}\n{quote(quoted)}"
 
 
-def _candidates(memory: Memory, topic: str) -> Iterator[Record]:
-    """Each memory once, most useful first."""
+def _candidates(memory: Memory, topic: str) -> Iterator[tuple[Record, Passage | None]]:
+    """Each memory once, most useful first, with the passage of a long one."""
     if topic:
-        yield from (hit.record for hit in memory.recall(topic, limit=50))
+        yield from ((hit.record, hit.passage) for hit in memory.recall(topic, limit=50))
         return
     standing = (
         *memory.list(limit=MAX_LISTED, priorities=["P1"]),
         *memory.list(limit=MAX_LISTED, kinds=STANDING_KINDS),
         *memory.list(limit=MAX_LISTED),
     )
-    yield from {record.id: record for record in standing}.values()
+    yield from ((record, None) for record in {record.id: record for record in standing}.values())

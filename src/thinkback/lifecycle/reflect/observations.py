@@ -49,7 +49,7 @@ def observe(store: Store, now: int) -> Observations:
     reflections: dict[str, StoredRecord] = {}
     rewritten: set[str] = set()
     with store.snapshot(vectors=True) as snapshot:
-        for record, vector in snapshot.records:
+        for record, vector, _ in snapshot.records:
             if record.retired_at is not None:
                 continue
             if (its := members(record)) and record.id == identity(its):

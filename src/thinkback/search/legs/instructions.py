@@ -11,6 +11,7 @@ from typing import ClassVar
 from thinkback.fields import Kind
 from thinkback.model import Run, StoredRecord
 from thinkback.search.legs.base import NO_VECTOR, Leg, Stage
+from thinkback.search.legs.vector import nearest
 from thinkback.search.query.parse import Query
 from thinkback.stores.base import Store
 
@@ -33,7 +34,7 @@ class Instructions(Leg):
         if STANDING in query.filter.without_kinds or (query.filter.kinds and STANDING not in query.filter.kinds):
             return Run(self.name, skipped="the filter leaves no preferences")
         standing = replace(query.filter, kinds=(STANDING,))
-        return Run(self.name, tuple(store.search_vectors(query.vector, standing, self.limit)))
+        return Run(self.name, tuple(nearest(query.vector, standing, self.limit, store)))
 
     def leaves_out(self, record: StoredRecord, query: Query, store: Store, earlier: Sequence[Run]) -> str | None:
         return NO_VECTOR if record.kind == STANDING else "it is no standing instruction or preference"

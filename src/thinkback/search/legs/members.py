@@ -8,6 +8,7 @@ from thinkback.model import CONSOLIDATED, Run, StoredRecord
 from thinkback.reflections import LARGEST_THEME
 from thinkback.search.legs.base import NO_VECTOR, Leg, Stage, without_reflections
 from thinkback.search.legs.reflections import Reflections
+from thinkback.search.legs.vector import nearest
 from thinkback.search.query.parse import Query
 from thinkback.stores.base import Store
 
@@ -39,7 +40,7 @@ class Members(Leg):
             return Run(self.name)
         return Run(
             self.name,
-            tuple(store.search_vectors(query.vector, without_reflections(query.filter).only(unseen), self.limit)),
+            tuple(nearest(query.vector, without_reflections(query.filter).only(unseen), self.limit, store)),
         )
 
     def leaves_out(self, record: StoredRecord, query: Query, store: Store, earlier: Sequence[Run]) -> str | None:

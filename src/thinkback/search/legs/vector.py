@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from thinkback.model import Run, StoredRecord
+from thinkback.model import Filter, Run, Scored, StoredRecord, Vector
 from thinkback.search.legs.base import NO_REFLECTIONS, NO_VECTOR, Leg, Stage, without_reflections
 from thinkback.search.query.parse import Query
 from thinkback.stores.base import Store
@@ -14,7 +14,8 @@ from thinkback.stores.base import Store
 class VectorLeg(Leg):
     """Hits below `floor` are left out; a cosine is never below -1, so that floor keeps all.
 
-    Without `reflections`, those are left to their own leg.
+    A long memory counts by its best passage or, without `passages`, by the mean of all. Without `reflections`, those are left to
+    their own leg.
     """
 
     name: ClassVar[str] = "vector"
@@ -24,12 +25,14 @@ class VectorLeg(Leg):
     limit: int = 100
     floor: float = -1.0
     reflections: bool = True
+    passages: bool = True
 
     def run(self, query: Query, store: Store, earlier: Sequence[Run]) -> Run:
         if query.vector is None:
             return Run(self.name, skipped=query.no_vector)
         filter = query.filter if self.reflections else without_reflections(query.filter)
-        hits = store.search_vectors(query.vector, filter, self.limit)
+        search = nearest if self.passages else by_one_vector
+        hits = search(query.vector, filter, self.limit, store)
         return Run(self.name, tuple(hit for hit in hits if hit.score >= self.floor))
 
     def leaves_out(self, record: StoredRecord, query: Query, store: Store, earlier: Sequence[Run]) -> str | None:
@@ -37,5 +40,17 @@ class VectorLeg(Leg):
             return NO_REFLECTIONS
         if query.vector is None:
             return query.no_vector
-        alone = store.search_vectors(query.vector, query.filter.only([record.id]), 1)
+        alone = nearest(query.vector, query.filter.only([record.id]), 1, store)
         return f"{alone[0].score:.6g}, below its floor of {self.floor:g}" if alone else NO_VECTOR
+
+
+def by_one_vector(vector: Vector, filter: Filter, limit: int, store: Store) -> list[Scored]:
+    """Memories by the cosine of their own vector."""
+    return store.search_vectors(vector, filter, limit)
+
+
+def nearest(vector: Vector, filter: Filter, limit: int, store: Store) -> list[Scored]:
+    """Memories by cosine, best first, ties by id; a long one by its best passage, because the mean of all blurs each."""
+    parts = store.search_passages(vector, filter, limit)
+    whole = store.search_vectors(vector, filter, limit, long=not parts)
+    return sorted([*whole, *parts], key=lambda hit: (-hit.score, hit.id))[:limit] if parts else whole

@@ -6,13 +6,15 @@ from typing import Any
 import numpy as np
 
 from thinkback.errors import Action, EmbeddingSpaceMismatch, InvalidInput, NotFound, Remedy, StoreError
-from thinkback.model import StoredRecord, Vector
+from thinkback.model import Passages, StoredRecord, Vector
+from thinkback.passages import Span
 from thinkback.stores.base import EmbeddingSpace
 from thinkback.stores.postgres.rows import COLUMNS, to_record
 from thinkback.stores.postgres.schema import WIDEST_HEAD
 from thinkback.stores.postgres.server import Half
 from thinkback.stores.postgres.session import Tx
 from thinkback.stores.sqlite.generations import STORED, Generation, unit_rows
+from thinkback.stores.versions import passages_checked
 
 
 def generation(tx: Tx, state: str = "live") -> Generation | None:
@@ -96,8 +98,63 @@ def put(tx: Tx, number: int, numbered: Sequence[int], rows: Vector) -> None:
     tx.copy("vectors", COPIED, COPIED_TYPES, iter(columns(number, numbered, rows)))
 
 
+PASSAGE_COLUMNS = ("generation", "seq", "ordinal", "first", "last", "exact", "head", "wide")
+PASSAGE_TYPES = ("int4", "int8", "int4", "int4", "int4", "bytea", "halfvec", "halfvec")
+
+
+def passage_rows(number: int, seq: int, spans: Sequence[Span], rows: Vector) -> list[tuple[Any, ...]]:
+    """Rows of `passages`: generation, seq, ordinal, first, last, exact, head and wide."""
+    written = columns(number, [seq] * len(spans), rows)
+    return [
+        (number, seq, ordinal, span.start, span.end, exact, head, wide)
+        for ordinal, (span, (_, _, exact, head, wide)) in enumerate(zip(spans, written, strict=True))
+    ]
+
+
+def put_passages(tx: Tx, made: Generation, passages: Mapping[int, Passages]) -> None:
+    """Writes the passages of versions in a generation, instead of those they had in it."""
+    if not passages:
+        return
+    sql = (
+        "DELETE FROM thinkback.passages p WHERE p.space = %(space)s AND p.generation = %(generation)s "
+        "AND p.seq = ANY(%(seqs)s::bigint[])"
+    )
+    gone = tx.run(sql, tx.params(generation=made.number, seqs=list(passages)))
+    rows = [
+        row
+        for seq, its in passages.items()
+        for row in passage_rows(made.number, seq, its.spans, unit_rows(its.vectors, made.space.dimensions))
+    ]
+    tx.copy("passages", PASSAGE_COLUMNS, PASSAGE_TYPES, iter(rows))
+    count_passages(tx, len(rows) - gone)
+
+
+def count_passages(tx: Tx, by: int) -> None:
+    """Moves the counter of passages."""
+    if by:
+        sql = "UPDATE thinkback.spaces s SET passages = passages + %(by)s WHERE s.space = %(space)s"
+        tx.run(sql, tx.params(by=by))
+        tx.moved()
+
+
+def _still_long(tx: Tx, passages: Mapping[int, Passages]) -> dict[int, Passages]:
+    """The passages of versions that still exist, checked against their texts."""
+    if not passages:
+        return {}
+    sql = "SELECT m.seq, m.text FROM thinkback.memories m WHERE m.space = %(space)s AND m.seq = ANY(%(seqs)s::bigint[])"
+    texts = dict(tx.rows(sql, tx.params(seqs=list(passages))))
+    return {seq: passages_checked(texts[seq], its) for seq, its in passages.items() if seq in texts}
+
+
 def copy(tx: Tx, old: int, new: int) -> None:
     """Gives a new version the vectors of the one it replaces."""
+    if tx.counters.passages:
+        sql = (
+            "INSERT INTO thinkback.passages (space, generation, seq, ordinal, first, last, exact, head, wide) "
+            "SELECT p.space, p.generation, %(new)s, p.ordinal, p.first, p.last, p.exact, p.head, p.wide "
+            "FROM thinkback.passages p WHERE p.space = %(space)s AND p.seq = %(old)s"
+        )
+        count_passages(tx, tx.run(sql, tx.params(old=old, new=new)))
     sql = (
         "INSERT INTO thinkback.vectors (space, generation, seq, exact, head, wide) "
         "SELECT v.space, v.generation, %(new)s, v.exact, v.head, v.wide FROM thinkback.vectors v "
@@ -127,11 +184,12 @@ def unembedded(tx: Tx, limit: int) -> dict[int, StoredRecord]:
     return {row[0]: to_record(row[1:]) for row in tx.rows(sql, tx.params(limit=limit))}
 
 
-def put_live(tx: Tx, vectors: Mapping[int, Vector], space: EmbeddingSpace) -> None:
+def put_live(tx: Tx, vectors: Mapping[int, Vector], space: EmbeddingSpace, passages: Mapping[int, Passages]) -> None:
     """Adds live vectors of versions; those that were forgotten meanwhile are passed over."""
     live = live_for(tx, space)
     seqs, rows = _still_there(tx, vectors, live.space.dimensions)
     put(tx, live.number, seqs, rows)
+    put_passages(tx, live, _still_long(tx, passages))
     sql = (
         "UPDATE thinkback.memories m SET embedded = 1, changed = %(change)s "
         "WHERE m.space = %(space)s AND m.seq = ANY(%(seqs)s::bigint[])"
@@ -172,10 +230,11 @@ def lacking(tx: Tx, limit: int) -> dict[int, StoredRecord]:
     return {row[0]: to_record(row[1:]) for row in tx.rows(sql, params)}
 
 
-def put_built(tx: Tx, vectors: Mapping[int, Vector], space: EmbeddingSpace) -> None:
+def put_built(tx: Tx, vectors: Mapping[int, Vector], space: EmbeddingSpace, passages: Mapping[int, Passages]) -> None:
     """Writes vectors of the generation being built; they are not searched yet."""
     building = _building_for(tx, space)
     put(tx, building.number, *_still_there(tx, vectors, building.space.dimensions))
+    put_passages(tx, building, _still_long(tx, passages))
 
 
 def finish(tx: Tx, space: EmbeddingSpace) -> None:
@@ -220,9 +279,11 @@ def _building_for(tx: Tx, space: EmbeddingSpace) -> Generation:
 
 
 def _discard(tx: Tx, number: int) -> None:
-    for table in ("vectors", "generations"):
+    for table in ("vectors", "passages", "generations"):
         sql = f"DELETE FROM thinkback.{table} g WHERE g.space = %(space)s AND g.generation = %(number)s"
-        tx.run(sql, tx.params(number=number))
+        gone = tx.run(sql, tx.params(number=number))
+        if table == "passages":
+            count_passages(tx, -gone)
 
 
 def unpacked(found: Iterable[bytes], dimensions: int) -> Vector:

@@ -28,6 +28,8 @@ _ORPHANS = {
     "judgements": _NO_MEMORY.format(_PRESENT.format("memory_id")),
     "vectors": f"{_NO_MEMORY.format('m.seq = x.seq')} OR NOT EXISTS (SELECT 1 FROM thinkback.generations g "
     "WHERE g.space = %(space)s AND g.generation = x.generation)",
+    "passages": f"{_NO_MEMORY.format('m.seq = x.seq')} OR NOT EXISTS (SELECT 1 FROM thinkback.generations g "
+    "WHERE g.space = %(space)s AND g.generation = x.generation)",
     "memory_tags": _NO_MEMORY.format("m.seq = x.seq"),
 }
 
@@ -35,7 +37,7 @@ _ORPHANS = {
 def check(tx: Tx) -> list[Problem]:
     """Every index entry and row that does not agree with the text."""
     found: list[Problem] = []
-    for examine in (_rows, _postings, _tags, _vectors, _orphans, _counters):
+    for examine in (_rows, _postings, _tags, _vectors, _passages, _orphans, _counters):
         found += examine(tx)
     return found
 
@@ -137,6 +139,45 @@ def _bad_vectors(tx: Tx, made: Generation) -> Iterator[int]:
         last = rows[-1][0]
 
 
+def _passages(tx: Tx) -> Iterator[Problem]:
+    for state in ("live", "building"):
+        made = generations.generation(tx, state)
+        bad = [] if made is None else sorted(_bad_passages(tx, made))
+        if bad:
+            yield Problem("passages", f"the passages of {len(bad)} versions have bad vectors or do not lie in the text")
+
+
+def _bad_passages(tx: Tx, made: Generation) -> set[int]:
+    """Versions of which a passage has an unusable vector, or lies outside the text."""
+    if not tx.counters.passages:
+        return set()
+    sql = (
+        "SELECT DISTINCT p.seq FROM thinkback.passages p JOIN thinkback.memories m ON m.space = %(space)s AND m.seq = p.seq "
+        "WHERE p.space = %(space)s AND p.generation = %(number)s AND NOT (0 <= p.first AND p.first < p.last "
+        "AND p.last <= char_length(m.text))"
+    )
+    outside = {seq for (seq,) in tx.rows(sql, tx.params(number=made.number))}
+    sql = "SELECT p.seq, p.exact FROM thinkback.passages p WHERE p.space = %(space)s AND p.generation = %(number)s"
+    size = made.space.dimensions * STORED.itemsize
+    for seq, exact in tx.rows(sql, tx.params(number=made.number)):
+        row = np.frombuffer(exact, dtype=STORED).astype(np.float64) if len(exact) == size else np.zeros(1)
+        if not abs(float(np.sqrt(np.square(row).sum())) - 1) <= _UNIT:
+            outside.add(seq)
+    return outside
+
+
+def _drop_bad_passages(tx: Tx) -> None:
+    """Passages of versions with a bad one are dropped; embedding what is missing makes them again."""
+    for state in ("live", "building"):
+        made = generations.generation(tx, state)
+        if made is not None:
+            sql = (
+                "DELETE FROM thinkback.passages p WHERE p.space = %(space)s AND p.generation = %(number)s "
+                "AND p.seq = ANY(%(seqs)s::bigint[])"
+            )
+            tx.run(sql, tx.params(number=made.number, seqs=sorted(_bad_passages(tx, made))))
+
+
 def _orphans(tx: Tx) -> Iterator[Problem]:
     for table, condition in _ORPHANS.items():
         count = tx.value(f"SELECT count(*) FROM thinkback.{table} x WHERE x.space = %(space)s AND ({condition})")
@@ -165,9 +206,12 @@ def _counters(tx: Tx) -> Iterator[Problem]:
         yield Problem(
             "counters", f"the counters ({kept.last_seq}, {kept.changes}) lag behind the rows ({seq}, {changed})"
         )
-    said = (kept.documents, kept.tokens, kept.themes, kept.theme_tokens, kept.exact_tokens)
-    if said != (documents, tokens, themes, theme_tokens, _exact_tokens(tx)):
+    said = (kept.documents, kept.tokens, kept.themes, kept.theme_tokens, kept.exact_tokens, kept.passages)
+    if said != (documents, tokens, themes, theme_tokens, _exact_tokens(tx), tx.value(_PASSAGES)):
         yield Problem("counters", f"the statistics {said} are not those of the rows")
+
+
+_PASSAGES = "SELECT count(*) FROM thinkback.passages p WHERE p.space = %(space)s"
 
 
 def _exact_tokens(tx: Tx) -> int:
@@ -180,6 +224,7 @@ def repair(tx: Tx, problems: Sequence[Problem]) -> None:
         "full text": _rebuild_postings,
         "tags": _rebuild_tags,
         "vectors": _drop_bad_vectors,
+        "passages": _drop_bad_passages,
     }
     for area in dict.fromkeys(problem.area for problem in problems if problem.repairable):
         if area in _ORPHANS:
@@ -222,14 +267,20 @@ def _recount(tx: Tx) -> None:
     (_, tokens, _, theme_tokens) = tx.rows(_COUNTED)[0]
     sql = (
         "UPDATE thinkback.spaces s SET tokens = %(tokens)s, theme_tokens = %(theme_tokens)s, exact_tokens = %(exact)s, "
-        "documents = r.documents, "
+        "passages = %(passages)s, documents = r.documents, "
         "themes = r.themes, last_seq = greatest(s.last_seq, r.seq), changes = greatest(s.changes, r.changed) "
         "FROM (SELECT coalesce(max(m.seq), 0) AS seq, coalesce(max(m.changed), 0) AS changed, "
         "count(*) FILTER (WHERE m.retired_at IS NULL AND m.kind <> %(reflection)s) AS documents, "
         "count(*) FILTER (WHERE m.retired_at IS NULL AND m.kind = %(reflection)s) AS themes "
         "FROM thinkback.memories m WHERE m.space = %(space)s) r WHERE s.space = %(space)s"
     )
-    tx.run(sql, tx.params(tokens=tokens, theme_tokens=theme_tokens, exact=_exact_tokens(tx), reflection=REFLECTION))
+    lengths = {
+        "tokens": tokens,
+        "theme_tokens": theme_tokens,
+        "exact": _exact_tokens(tx),
+        "passages": tx.value(_PASSAGES),
+    }
+    tx.run(sql, tx.params(reflection=REFLECTION, **lengths))
     tx.moved()
 
 
@@ -283,6 +334,7 @@ def stats(tx: Tx) -> dict[str, Any]:
         "touches": kept.touches,
         **dict(zip(_NAMES, tx.rows(_NUMBERS)[0], strict=True)),
         "tags": tx.value(tags),
+        "passages": tx.value(_LIVE_PASSAGES, tx.params(live=kept.live)) if kept.passages else 0,
         **{
             table: tx.value(f"SELECT count(*) FROM thinkback.{table} x WHERE x.space = %(space)s")
             for table in ("edges", "judgements", "journal")
@@ -292,6 +344,12 @@ def stats(tx: Tx) -> dict[str, Any]:
         "reembedding_to": _space(tx, "building"),
         "scrub_pending": False,
     }
+
+
+_LIVE_PASSAGES = (
+    "SELECT count(*) FROM thinkback.passages p JOIN thinkback.memories m ON m.space = %(space)s AND m.seq = p.seq "
+    "WHERE p.space = %(space)s AND p.generation = %(live)s AND m.retired_at IS NULL"
+)
 
 
 def _grouped(tx: Tx, column: str) -> Mapping[str, int]:

@@ -6,9 +6,9 @@ import numpy as np
 
 from thinkback.errors import Action, NotFound, Remedy
 from thinkback.inputs import check_integer
-from thinkback.model import Filter, Scored, StoredRecord, Vector
+from thinkback.model import Filter, Passages, Scored, StoredRecord, Vector
 from thinkback.stores.base import Snapshot
-from thinkback.stores.postgres import generations, journal, links
+from thinkback.stores.postgres import generations, journal, links, passages
 from thinkback.stores.postgres.filters import Params, clause
 from thinkback.stores.postgres.rows import COLUMNS, select, to_record
 from thinkback.stores.postgres.session import Tx
@@ -123,16 +123,21 @@ def tags(tx: Tx) -> dict[str, int]:
 # -- all there is
 
 
-def everything(tx: Tx, vectors: bool = False, retired: bool = False) -> Iterator[tuple[StoredRecord, Vector | None]]:
+def everything(
+    tx: Tx, vectors: bool = False, retired: bool = False
+) -> Iterator[tuple[StoredRecord, Vector | None, Passages | None]]:
     """Every version of every memory, retired ones first, in order of recording; with live vectors of present ones if wanted."""
     live = tx.counters.live if vectors else None
     seqs = [seq for (seq,) in tx.rows(f"SELECT m.seq FROM thinkback.memories m {_IN_ORDER}")]
     for at in range(0, len(seqs), _PAGE):
-        for record, vector in _page_of(tx, seqs[at : at + _PAGE], live):
-            yield record, vector if retired or record.retired_at is None else None
+        for record, vector, its in _page_of(tx, seqs[at : at + _PAGE], live):
+            wanted = retired or record.retired_at is None
+            yield (record, vector, its) if wanted else (record, None, None)
 
 
-def _page_of(tx: Tx, seqs: Sequence[int], live: int | None) -> Iterator[tuple[StoredRecord, Vector | None]]:
+def _page_of(
+    tx: Tx, seqs: Sequence[int], live: int | None
+) -> Iterator[tuple[StoredRecord, Vector | None, Passages | None]]:
     params: Params = tx.params(seqs=list(seqs), live=live)
     sql = f"SELECT m.seq, {COLUMNS} FROM thinkback.memories m WHERE m.space = %(space)s AND m.seq = ANY(%(seqs)s::bigint[])"
     records = {row[0]: to_record(row[1:]) for row in tx.rows(sql, params)}
@@ -143,9 +148,9 @@ def _page_of(tx: Tx, seqs: Sequence[int], live: int | None) -> Iterator[tuple[St
             "AND v.seq = ANY(%(seqs)s::bigint[])"
         )
         stored = {seq: np.frombuffer(exact, dtype=STORED) for seq, exact in tx.rows(sql, params)}
+    long = passages.by_version(tx, seqs, live)
     for seq in seqs:
-        record = records[seq]
-        yield record, stored.get(seq)
+        yield records[seq], stored.get(seq), long.get(seq)
 
 
 def snapshot(tx: Tx, vectors: bool, retired: bool) -> Snapshot:

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 import psycopg
+from psycopg import sql as composed
 
 from thinkback.errors import NotAStore, StoreReadOnly, StoreTooNew
 
@@ -24,6 +25,7 @@ BY_SPACE = (
     "edges",
     "generations",
     "vectors",
+    "passages",
     "judgements",
     "journal",
     "settings",
@@ -190,6 +192,54 @@ def _words_as_spelt(connection: Connection) -> None:
         connection.execute("UPDATE thinkback.spaces s SET exact_tokens = %s WHERE s.space = %s", (length, space))
 
 
+def _passages_of_long_texts(connection: Connection) -> None:
+    """Adds `passages`: vectors of the parts of long texts, and how many there are."""
+    connection.execute("ALTER TABLE thinkback.spaces ADD COLUMN passages bigint NOT NULL DEFAULT 0")
+    connection.execute(
+        "CREATE TABLE thinkback.passages (space integer NOT NULL, generation integer NOT NULL, seq bigint NOT NULL, "
+        "ordinal integer NOT NULL, first integer NOT NULL, last integer NOT NULL, exact bytea NOT NULL, head halfvec, "
+        "wide halfvec, PRIMARY KEY (space, generation, seq, ordinal) INCLUDE (head)) WITH (toast_tuple_target = 8160)"
+    )
+    connection.execute("ALTER TABLE thinkback.passages ALTER COLUMN exact SET STORAGE EXTERNAL")
+    connection.execute("CREATE INDEX passages_seq ON thinkback.passages (space, seq)")
+    _like(connection, "vectors", "passages")
+
+
+def _like(connection: Connection, old: str, new: str) -> None:
+    """Gives a new table the grants, row-level security and distribution that an older one was given."""
+    table = composed.Identifier(SCHEMA, new)
+    for grantee, privilege in connection.execute(
+        "SELECT grantee, privilege_type FROM information_schema.role_table_grants "
+        "WHERE table_schema = 'thinkback' AND table_name = %s AND grantee <> grantor AND grantee <> 'PUBLIC'",
+        (old,),
+    ).fetchall():
+        grant = composed.SQL("GRANT {} ON {} TO {}")
+        connection.execute(grant.format(composed.SQL(privilege), table, composed.Identifier(grantee)))
+    fenced = "SELECT relrowsecurity FROM pg_class WHERE oid = %s::regclass"
+    if (connection.execute(fenced, (f"thinkback.{old}",)).fetchone() or (False,))[0]:
+        connection.execute(composed.SQL("ALTER TABLE {} ENABLE ROW LEVEL SECURITY").format(table))
+        policies = (
+            "SELECT policyname, roles, cmd, qual, with_check FROM pg_policies "
+            "WHERE schemaname = 'thinkback' AND tablename = %s"
+        )
+        for name, roles, command, using, check in connection.execute(policies, (old,)).fetchall():
+            statement = composed.SQL("CREATE POLICY {} ON {} FOR {} TO {}").format(
+                composed.Identifier(name),
+                table,
+                composed.SQL(command),
+                composed.SQL(", ").join(map(composed.Identifier, roles)),
+            )
+            rules = (f" USING ({using})" if using else "") + (f" WITH CHECK ({check})" if check else "")
+            connection.execute(statement + composed.SQL(rules))
+    distributed = "SELECT to_regclass('pg_dist_partition') IS NOT NULL"
+    if (connection.execute(distributed).fetchone() or (False,))[0]:
+        among = "SELECT 1 FROM pg_dist_partition WHERE logicalrelid = %s::regclass"
+        if connection.execute(among, (f"thinkback.{old}",)).fetchone():
+            connection.execute(
+                f"SELECT create_distributed_table('thinkback.{new}', 'space', colocate_with => 'thinkback.{BY_SPACE[0]}')"
+            )
+
+
 _added: list[str] = []  # fields that came after version 1
 
 
@@ -210,6 +260,7 @@ MIGRATIONS: tuple[Migration, ...] = (
     _words_as_spelt,
     adds("user", "name"),
     adds("agent", "name"),
+    _passages_of_long_texts,
 )
 VERSION = len(MIGRATIONS)
 FIELDS_KNOWN = tuple(name for name, _ in _FIRST_FIELDS) + tuple(_added)

@@ -19,7 +19,7 @@ from thinkback.stores.postgres.server import Connection, Server
 T = TypeVar("T")
 COUNTERS = (
     "store_id, changes, touches, contents, last_seq, last_entry, last_generation, live, "
-    "documents, tokens, themes, theme_tokens, exact_tokens"
+    "documents, tokens, themes, theme_tokens, exact_tokens, passages"
 )
 _PAUSE_S = 0.05  # before a second try, doubled with each
 
@@ -41,6 +41,7 @@ class Counters:
     themes: int
     theme_tokens: int
     exact_tokens: int
+    passages: int
 
     @property
     def state(self) -> StoreState:

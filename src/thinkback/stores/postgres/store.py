@@ -16,6 +16,7 @@ from thinkback.model import (
     Draft,
     Filter,
     KeywordQuery,
+    Passages,
     StoredEdge,
     StoredEntry,
     StoredJudgement,
@@ -36,7 +37,18 @@ from thinkback.stores.base import (
     Snapshot,
     StoreState,
 )
-from thinkback.stores.postgres import generations, health, journal, keywords, links, reads, vectors, words, writes
+from thinkback.stores.postgres import (
+    generations,
+    health,
+    journal,
+    keywords,
+    links,
+    passages,
+    reads,
+    vectors,
+    words,
+    writes,
+)
 from thinkback.stores.postgres.filters import beyond_sql, where_beyond_sql
 from thinkback.stores.postgres.history_index import HistoryIndex
 from thinkback.stores.postgres.schema import VERSION
@@ -153,8 +165,9 @@ class PostgresStore:
         now: int,
         vector: Vector | None = None,
         space: EmbeddingSpace | None = None,
+        passages: Passages | None = None,
     ) -> StoredRecord:
-        given = None if vector is None else (vector, space)
+        given = None if vector is None else (vector, space, passages)
         return self._write(lambda tx: writes.update(tx, id, changes, now, given))
 
     def amend(self, changes: Mapping[str, Mapping[str, Any]], now: int) -> None:
@@ -208,7 +221,7 @@ class PostgresStore:
 
     def export_records(self) -> Iterator[StoredRecord]:
         with self._sessions.view() as tx:
-            yield from (record for record, _ in reads.everything(tx))
+            yield from (record for record, _, _ in reads.everything(tx))
 
     @contextmanager
     def snapshot(self, vectors: bool = False, *, retired: bool = False) -> Iterator[Snapshot]:
@@ -280,14 +293,24 @@ class PostgresStore:
 
         return self._read(work)
 
-    def search_vectors(self, vector: Vector, filter: Filter, limit: int) -> Scores:
+    def search_vectors(self, vector: Vector, filter: Filter, limit: int, *, long: bool = True) -> Scores:
         def work(tx: Tx) -> Scores:
             live = self._live(tx)
             if live is None:
                 return []
             if set(filter.kinds) == {"reflection"} and not tx.counters.themes and filter.known_at is None:
                 return []
-            return vectors.search(tx, live, vector, filter, limit, self._matching(tx, filter))
+            whole = long or not tx.counters.passages
+            return vectors.search(tx, live, vector, filter, limit, self._matching(tx, filter), long=whole)
+
+        return self._read(work)
+
+    def search_passages(self, vector: Vector, filter: Filter, limit: int) -> Scores:
+        def work(tx: Tx) -> Scores:
+            live = self._live(tx) if tx.counters.passages else None
+            if live is None:
+                return []
+            return passages.search(tx, live, vector, filter, limit, self._matching(tx, filter))
 
         return self._read(work)
 
@@ -315,11 +338,19 @@ class PostgresStore:
     def vectors(self, ids: Sequence[str]) -> dict[str, Vector]:
         return self._read(lambda tx: generations.of(tx, ids))
 
+    def passages(self, ids: Sequence[str]) -> dict[str, Passages]:
+        return self._read(lambda tx: passages.of(tx, ids))
+
+    def unsplit(self, longer_than: int, limit: int) -> dict[int, StoredRecord]:
+        return self._read(lambda tx: passages.unsplit(tx, longer_than, limit))
+
     def unembedded(self, limit: int) -> dict[int, StoredRecord]:
         return self._read(lambda tx: generations.unembedded(tx, limit))
 
-    def put_vectors(self, vectors: Mapping[int, Vector], space: EmbeddingSpace) -> None:
-        self._write(lambda tx: generations.put_live(tx, vectors, space))
+    def put_vectors(
+        self, vectors: Mapping[int, Vector], space: EmbeddingSpace, passages: Mapping[int, Passages] | None = None
+    ) -> None:
+        self._write(lambda tx: generations.put_live(tx, vectors, space, passages or {}))
 
     def begin_reembedding(self, space: EmbeddingSpace) -> int:
         return self._write(lambda tx: generations.begin(tx, space))
@@ -327,8 +358,10 @@ class PostgresStore:
     def next_to_reembed(self, limit: int) -> dict[int, StoredRecord]:
         return self._read(lambda tx: generations.lacking(tx, limit))
 
-    def put_reembedded(self, vectors: Mapping[int, Vector], space: EmbeddingSpace) -> None:
-        self._write(lambda tx: generations.put_built(tx, vectors, space))
+    def put_reembedded(
+        self, vectors: Mapping[int, Vector], space: EmbeddingSpace, passages: Mapping[int, Passages] | None = None
+    ) -> None:
+        self._write(lambda tx: generations.put_built(tx, vectors, space, passages or {}))
 
     def finish_reembedding(self, space: EmbeddingSpace) -> None:
         self._write(lambda tx: generations.finish(tx, space))

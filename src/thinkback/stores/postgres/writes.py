@@ -12,14 +12,14 @@ from typing import Any
 from thinkback.errors import Action, NotFound, Remedy, unknown_memory
 from thinkback.fields import STANDING, VERSIONED
 from thinkback.inputs import validate_changes
-from thinkback.model import REFLECTION, Draft, StoredRecord, Vector
+from thinkback.model import REFLECTION, Draft, Passages, StoredRecord, Vector
 from thinkback.stores.base import EmbeddingSpace
 from thinkback.stores.postgres import generations, words
 from thinkback.stores.postgres.rows import COLUMNS, NAMES, TYPES, to_record, to_row
 from thinkback.stores.postgres.schema import WIDEST_HEAD
 from thinkback.stores.postgres.session import COUNTERS, Counters, Tx, counters_of
 from thinkback.stores.sqlite.generations import STORED, Generation, unit_rows
-from thinkback.stores.versions import first_version, id_taken, next_version, positions, refuse_twins
+from thinkback.stores.versions import first_version, id_taken, next_version, passages_checked, positions, refuse_twins
 
 COPIED_FROM = 100  # so many memories at once are copied, not inserted
 _NO_VECTORS: tuple[list[int], Vector | None] = ([], None)
@@ -37,10 +37,12 @@ class Batch:
     live: Generation | None = None
     places: Sequence[int] = ()
     vectors: Vector | None = None
+    long: Sequence[tuple[int, Passages, Vector]] = ()  # places of long texts, with their passages and those' unit rows
 
     def moved(self) -> dict[str, int]:
         """By how much the counters of the space move."""
-        total = dict.fromkeys(("documents", "tokens", "themes", "theme_tokens", "exact_tokens"), 0)
+        total = dict.fromkeys(("documents", "tokens", "themes", "theme_tokens", "exact_tokens", "passages"), 0)
+        total["passages"] = sum(len(rows) for _, _, rows in self.long)
         for record, (_, length) in zip(self.records, self.terms, strict=False):
             rows, tokens = ("themes", "theme_tokens") if record.kind == REFLECTION else ("documents", "tokens")
             total[rows] += 1
@@ -69,8 +71,17 @@ def add(
     if given:
         live = generations.live_for(tx, space)
         unit = unit_rows([drafts[place].vector for place in given], live.space.dimensions)
-    put(tx, Batch(records, [words.counted(record) for record in records], live, given, unit))
+    long = () if live is None else _long([(draft.text, draft.passages) for draft in drafts], live)
+    put(tx, Batch(records, [words.counted(record) for record in records], live, given, unit, long))
     return records
+
+
+def _long(texts: Sequence[tuple[str, Passages | None]], live: Generation) -> list[tuple[int, Passages, Vector]]:
+    return [
+        (place, passages_checked(text, its), unit_rows(its.vectors, live.space.dimensions))
+        for place, (text, its) in enumerate(texts)
+        if its is not None
+    ]
 
 
 def _refuse_taken(tx: Tx, ids: Sequence[str]) -> None:
@@ -150,6 +161,19 @@ def insertion(tx: Tx, batch: Batch) -> tuple[str, Mapping[str, Any]]:
             f"SELECT %(space)s, %(live)s, {numbered}, u.exact, u.half "
             "FROM s, unnest(%(v_ord)s::bigint[], %(exact)b, %(half)b) AS u(ord, exact, half))"
         )
+    if batch.live is not None and batch.long:
+        head = "head" if batch.live.space.dimensions <= WIDEST_HEAD else "wide"
+        spans = [(place + 1, n, span) for place, its, _ in batch.long for n, span in enumerate(its.spans)]
+        params["l_ord"], params["l_ordinal"] = [ord for ord, _, _ in spans], [n for _, n, _ in spans]
+        params["l_first"], params["l_last"] = [s.start for _, _, s in spans], [s.end for _, _, s in spans]
+        params["l_exact"] = [row.astype(STORED, copy=False).tobytes() for _, _, rows in batch.long for row in rows]
+        params["l_half"] = [half for _, _, rows in batch.long for half in generations.halves(rows)]
+        parts.append(
+            f"l AS (INSERT INTO thinkback.passages (space, generation, seq, ordinal, first, last, exact, {head}) "
+            f"SELECT %(space)s, %(live)s, {numbered}, u.ordinal, u.first, u.last, u.exact, u.half "
+            "FROM s, unnest(%(l_ord)s::bigint[], %(l_ordinal)s::integer[], %(l_first)s::integer[], %(l_last)s::integer[], "
+            "%(l_exact)b, %(l_half)b) AS u(ord, ordinal, first, last, exact, half))"
+        )
     return f"WITH {', '.join(parts)} SELECT {COUNTERS} FROM s", params
 
 
@@ -177,6 +201,14 @@ def _copy(tx: Tx, batch: Batch, first: int, changed: int) -> None:
         seqs = [first + place for place in batch.places]
         rows = generations.columns(batch.live.number, seqs, batch.vectors)
         tx.copy("vectors", generations.COPIED, generations.COPIED_TYPES, iter(rows))
+    if batch.live is not None and batch.long:
+        number = batch.live.number
+        long = (
+            row
+            for place, its, unit in batch.long
+            for row in generations.passage_rows(number, first + place, its.spans, unit)
+        )
+        tx.copy("passages", generations.PASSAGE_COLUMNS, generations.PASSAGE_TYPES, long)
 
 
 def copy_postings(tx: Tx, rows: Iterable[tuple[int, str, int, int, int]]) -> None:
@@ -195,7 +227,11 @@ def _escaped(term: str) -> str:
 
 
 def update(
-    tx: Tx, id: str, changes: Mapping[str, Any], now: int, given: tuple[Vector, EmbeddingSpace | None] | None
+    tx: Tx,
+    id: str,
+    changes: Mapping[str, Any],
+    now: int,
+    given: tuple[Vector, EmbeddingSpace | None, Passages | None] | None,
 ) -> StoredRecord:
     """Retires the present version and writes a new one; a vector made for the old text does not follow a new one."""
     checked = validate_changes(changes, VERSIONED)
@@ -203,10 +239,11 @@ def update(
     new = next_version(old, checked, now, partial(_last_positions, tx))
     keeps_vector = given is None and old.embedded and new.text == old.text
     new = replace(new, embedded=given is not None or keeps_vector)
-    live, unit = None, None
+    live, unit, long = None, None, []
     if given is not None:
         live = generations.live_for(tx, given[1])
         unit = unit_rows([given[0]], live.space.dimensions)
+        long = _long([(new.text, given[2])], live)
     params = tx.params(retired=new.recorded_at, change=tx.counters.changes + 1, seq=old_seq)
     sql = (
         "UPDATE thinkback.memories m SET retired_at = %(retired)s, changed = %(change)s "
@@ -214,7 +251,7 @@ def update(
     )
     tx.run(sql, params)
     unpost(tx, [(old_seq, old)])
-    found = put(tx, Batch([new], [words.counted(new)], live, [0] if given is not None else [], unit))
+    found = put(tx, Batch([new], [words.counted(new)], live, [0] if given is not None else [], unit, long))
     if given is None and new.text == old.text:
         generations.copy(tx, old_seq, found.last_seq)
     return new
@@ -305,8 +342,12 @@ def forget(tx: Tx, ids: Sequence[str]) -> list[str]:
     unpost(tx, [(seq, record) for seq, record in found if record.retired_at is None])
     gone = {record.id for _, record in found}
     params = tx.params(seqs=[seq for seq, _ in found], ids=sorted(gone))
-    for table in ("vectors", "memory_tags", "memories"):
-        tx.run(f"DELETE FROM thinkback.{table} m WHERE m.space = %(space)s AND m.seq = ANY(%(seqs)s::bigint[])", params)
+    for table in ("vectors", "passages", "memory_tags", "memories"):
+        removed = tx.run(
+            f"DELETE FROM thinkback.{table} m WHERE m.space = %(space)s AND m.seq = ANY(%(seqs)s::bigint[])", params
+        )
+        if table == "passages":
+            generations.count_passages(tx, -removed)
     for end in ("from_id", "to_id"):
         tx.run(f"DELETE FROM thinkback.edges e WHERE e.space = %(space)s AND e.{end} = ANY(%(ids)s::text[])", params)
     tx.bump(contents=1)

@@ -50,7 +50,7 @@ class Damage:
     @property
     def derived(self) -> bool:
         """Whether the row can be made again from other tables."""
-        return self.table in ("memory_tags", "removed", "vectors") or self.table.startswith("fts")
+        return self.table in ("memory_tags", "removed", "vectors", "passages") or self.table.startswith("fts")
 
     def __str__(self) -> str:
         return f"row {self.row} of {self.table} {self.what}"
@@ -102,7 +102,7 @@ def _in_table(connection: apsw.Connection, table: str) -> Iterator[Damage]:
     asked = [f"CAST({name} AS BLOB)" for name in keys]
     for name, _, _ in columns:
         asked += [f"typeof({name})", f"CASE typeof({name}) WHEN 'text' THEN CAST({name} AS BLOB) ELSE {name} END"]
-    sizes = _sizes(connection) if table == "vectors" else {}
+    sizes = _sizes(connection) if table in ("vectors", "passages") else {}
     for values in connection.execute(f"SELECT {', '.join(asked)} FROM {table}"):
         key, held = values[: len(keys)], values[len(keys) :]
         row = dict(zip((name for name, _, _ in columns), zip(held[::2], held[1::2], strict=True), strict=True))

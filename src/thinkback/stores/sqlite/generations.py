@@ -9,9 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thinkback.errors import Action, EmbeddingSpaceMismatch, InvalidInput, NotFound, Remedy, StoreError
-from thinkback.model import StoredRecord, Vector
+from thinkback.model import Passages, StoredRecord, Vector
 from thinkback.stores.base import EmbeddingSpace
 from thinkback.stores.sqlite.rows import COLUMNS, listed, to_record
+from thinkback.stores.versions import passages_checked
 
 STORED = np.dtype("<f4")
 _BLOCK = 32  # rows normalised at a time, to stay in the processor's cache
@@ -96,14 +97,37 @@ def put(connection: apsw.Connection, number: int, rows: Iterable[tuple[int, Vect
     connection.executemany(sql, ((seq, number, vector.astype(STORED, copy=False).tobytes()) for seq, vector in rows))
 
 
+_PUT_PASSAGE = "INSERT INTO passages (seq, generation, ordinal, first, last, vector) VALUES (?, ?, ?, ?, ?, ?)"
+
+
+def put_passages(connection: apsw.Connection, made: Generation, passages: Mapping[int, Passages]) -> None:
+    """Write the passages of versions in a generation, instead of those they had in it."""
+    for seq, its in passages.items():
+        connection.execute("DELETE FROM passages WHERE seq = ? AND generation = ?", (seq, made.number))
+        rows = unit_rows(its.vectors, made.space.dimensions)
+        connection.executemany(
+            _PUT_PASSAGE,
+            (
+                (seq, made.number, ordinal, span.start, span.end, row.tobytes())
+                for ordinal, (span, row) in enumerate(zip(its.spans, rows, strict=True))
+            ),
+        )
+
+
 def copy(connection: apsw.Connection, old: int, new: int) -> None:
     """Copy the vectors of a version to the one that replaces it."""
     sql = "INSERT INTO vectors (seq, generation, vector) SELECT ?, generation, vector FROM vectors WHERE seq = ?"
     connection.execute(sql, (new, old))
+    sql = (
+        "INSERT INTO passages (seq, generation, ordinal, first, last, vector) "
+        "SELECT ?, generation, ordinal, first, last, vector FROM passages WHERE seq = ? ORDER BY number"
+    )
+    connection.execute(sql, (new, old))
 
 
 def drop(connection: apsw.Connection, seqs: Sequence[int]) -> None:
-    connection.execute("DELETE FROM vectors WHERE seq IN (SELECT value FROM json_each(?))", (listed(seqs),))
+    for table in ("vectors", "passages"):
+        connection.execute(f"DELETE FROM {table} WHERE seq IN (SELECT value FROM json_each(?))", (listed(seqs),))
 
 
 def of(connection: apsw.Connection, ids: Sequence[str]) -> dict[str, Vector]:
@@ -121,11 +145,18 @@ def unembedded(connection: apsw.Connection, limit: int) -> dict[int, StoredRecor
     return {row[0]: to_record(row[1:]) for row in connection.execute(sql, (limit,))}
 
 
-def put_live(connection: apsw.Connection, vectors: Mapping[int, Vector], space: EmbeddingSpace, change: int) -> None:
+def put_live(
+    connection: apsw.Connection,
+    vectors: Mapping[int, Vector],
+    space: EmbeddingSpace,
+    change: int,
+    passages: Mapping[int, Passages],
+) -> None:
     """Add live vectors of versions; versions that no longer exist are ignored."""
     live = live_for(connection, space)
     rows = _still_there(connection, vectors, live.space.dimensions)
     put(connection, live.number, rows.items())
+    put_passages(connection, live, _still_long(connection, passages))
     sql = "UPDATE memories SET embedded = 1, changed = ? WHERE seq = ?"
     connection.executemany(sql, ((change, seq) for seq in rows))
 
@@ -136,6 +167,12 @@ def _still_there(connection: apsw.Connection, vectors: Mapping[int, Vector], dim
         "SELECT seq FROM memories WHERE seq IN (SELECT value FROM json_each(?))", (listed(list(rows)),)
     )
     return {seq: rows[seq] for (seq,) in found}
+
+
+def _still_long(connection: apsw.Connection, passages: Mapping[int, Passages]) -> dict[int, Passages]:
+    """The passages of versions that still exist, checked against their texts."""
+    texts = {seq: connection.execute("SELECT text FROM memories WHERE seq = ?", (seq,)).get for seq in passages}
+    return {seq: passages_checked(texts[seq], its) for seq, its in passages.items() if texts[seq] is not None}
 
 
 # -- from one embedding space to another
@@ -159,10 +196,17 @@ def lacking(connection: apsw.Connection, limit: int) -> dict[int, StoredRecord]:
     return {row[0]: to_record(row[1:]) for row in connection.execute(sql, (_building(connection).number, limit))}
 
 
-def put_built(connection: apsw.Connection, vectors: Mapping[int, Vector], space: EmbeddingSpace) -> None:
+def put_built(
+    connection: apsw.Connection,
+    vectors: Mapping[int, Vector],
+    space: EmbeddingSpace,
+    passages: Mapping[int, Passages],
+) -> None:
     """Write vectors of the generation being built; they are not searched yet."""
     building = _building_for(connection, space)
-    put(connection, building.number, _still_there(connection, vectors, building.space.dimensions).items())
+    rows = _still_there(connection, vectors, building.space.dimensions)
+    put(connection, building.number, rows.items())
+    put_passages(connection, building, _still_long(connection, passages))
 
 
 def finish(connection: apsw.Connection, space: EmbeddingSpace, change: int) -> None:
@@ -203,4 +247,5 @@ def _building_for(connection: apsw.Connection, space: EmbeddingSpace) -> Generat
 
 def _discard(connection: apsw.Connection, number: int) -> None:
     connection.execute("DELETE FROM vectors WHERE generation = ?", (number,))
+    connection.execute("DELETE FROM passages WHERE generation = ?", (number,))
     connection.execute("DELETE FROM generations WHERE generation = ?", (number,))

@@ -24,6 +24,7 @@ ORPHANS = {
     "OR to_id NOT IN (SELECT id FROM memories WHERE retired_at IS NULL)",
     "judgements": "memory_id NOT IN (SELECT id FROM memories WHERE retired_at IS NULL)",
     "vectors": "seq NOT IN (SELECT seq FROM memories) OR generation NOT IN (SELECT generation FROM generations)",
+    "passages": "seq NOT IN (SELECT seq FROM memories) OR generation NOT IN (SELECT generation FROM generations)",
     "memory_tags": "seq NOT IN (SELECT seq FROM memories)",
 }
 
@@ -31,7 +32,19 @@ ORPHANS = {
 def check(connection: apsw.Connection) -> list[Problem]:
     """Every index entry and row that does not agree with the text, and a pending scrub."""
     problems: list[Problem] = []
-    examiners = (_file, _values, _rows, _full_text, _exact_words, _tags, _vectors, _orphans, _counters, scrub.problems)
+    examiners = (
+        _file,
+        _values,
+        _rows,
+        _full_text,
+        _exact_words,
+        _tags,
+        _vectors,
+        _passages,
+        _orphans,
+        _counters,
+        scrub.problems,
+    )
     for examine in examiners:
         try:
             problems += examine(connection)
@@ -172,9 +185,9 @@ _HAS_LIVE = (
 )
 
 
-def _bad_vectors(connection: apsw.Connection, made: Generation) -> Iterator[int]:
+def _bad_vectors(connection: apsw.Connection, made: Generation, table: str = "vectors") -> Iterator[int]:
     dimensions, size = made.space.dimensions, made.space.dimensions * STORED.itemsize
-    stored = connection.execute("SELECT seq, vector FROM vectors WHERE generation = ?", (made.number,))
+    stored = connection.execute(f"SELECT seq, vector FROM {table} WHERE generation = ?", (made.number,))
     while chunk := list(islice(stored, _CHUNK)):
         sized: list[Any] = [(seq, blob) for seq, blob in chunk if len(blob) == size]
         yield from (seq for seq, blob in chunk if len(blob) != size)
@@ -182,6 +195,34 @@ def _bad_vectors(connection: apsw.Connection, made: Generation) -> Iterator[int]
         with np.errstate(all="ignore"):
             lengths = np.sqrt(np.square(block.astype(np.float64)).sum(axis=1))
         yield from (sized[row][0] for row in np.flatnonzero(~(np.abs(lengths - 1) <= _UNIT)))
+
+
+def _passages(connection: apsw.Connection) -> Iterator[Problem]:
+    for state in ("live", "building"):
+        made = generation(connection, state)
+        bad = set() if made is None else _bad_passages(connection, made)
+        if bad:
+            what = f"the passages of {len(bad)} versions have bad vectors or do not lie in the text"
+            yield _problem("passages", what, _ids(connection, sorted(bad)))
+
+
+def _bad_passages(connection: apsw.Connection, made: Generation) -> set[int]:
+    """Versions of which a passage has an unusable vector, or lies outside the text."""
+    sql = (
+        "SELECT DISTINCT p.seq FROM passages p JOIN memories m USING (seq) "
+        "WHERE p.generation = ? AND NOT (0 <= p.first AND p.first < p.last AND p.last <= length(m.text))"
+    )
+    outside = {seq for (seq,) in connection.execute(sql, (made.number,))}
+    return outside | set(_bad_vectors(connection, made, "passages"))
+
+
+def _drop_bad_passages(connection: apsw.Connection) -> None:
+    """Delete the passages of versions with a bad one; embedding what is missing makes them again."""
+    for state in ("live", "building"):
+        made = generation(connection, state)
+        if made is not None:
+            bad = ((seq, made.number) for seq in _bad_passages(connection, made))
+            connection.executemany("DELETE FROM passages WHERE seq = ? AND generation = ?", bad)
 
 
 def _orphans(connection: apsw.Connection) -> Iterator[Problem]:
@@ -198,7 +239,13 @@ def _counters(connection: apsw.Connection) -> Iterator[Problem]:
         yield Problem("counters", f"the counters ({last_seq}, {changes}) lag behind the rows ({seq}, {changed})")
 
 
-_INDEXES: dict[object, str] = {_full_text: "full text", _exact_words: "full text", _tags: "tags", _vectors: "vectors"}
+_INDEXES: dict[object, str] = {
+    _full_text: "full text",
+    _exact_words: "full text",
+    _tags: "tags",
+    _vectors: "vectors",
+    _passages: "passages",
+}
 
 
 def repair(connection: apsw.Connection, problems: Sequence[Problem]) -> None:
@@ -207,6 +254,7 @@ def repair(connection: apsw.Connection, problems: Sequence[Problem]) -> None:
         "full text": _rebuild_full_text,
         "tags": _rebuild_tags,
         "vectors": _drop_bad_vectors,
+        "passages": _drop_bad_passages,
         "counters": _raise_counters,
     }
     for area in dict.fromkeys(problem.area for problem in problems if problem.repairable):
@@ -278,6 +326,8 @@ _OF_VERSIONS = {  # these change only when versions are added or removed
 _ARCHIVED = "SELECT count(*) FROM memories WHERE retired_at IS NULL AND archived_at IS NOT NULL"
 _UNEMBEDDED = "SELECT count(*) FROM memories WHERE retired_at IS NULL AND embedded = 0"
 _COUNTED = {
+    "passages": "SELECT count(*) FROM passages p JOIN generations g USING (generation) JOIN memories m USING (seq) "
+    "WHERE g.state = 'live' AND m.retired_at IS NULL",
     "edges": "SELECT count(*) FROM edges",
     "judgements": "SELECT count(*) FROM judgements",
     "journal": "SELECT count(*) FROM journal",

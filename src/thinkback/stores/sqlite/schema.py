@@ -201,6 +201,15 @@ def _strongest_edges(connection: apsw.Connection) -> None:
     connection.execute("DROP INDEX IF EXISTS edges_to")
 
 
+def _passages_of_long_texts(connection: apsw.Connection) -> None:
+    """Add `passages`: vectors of the parts of long texts. Rows are numbered for good, so that a cache can read what is new."""
+    connection.execute(
+        "CREATE TABLE passages (number INTEGER PRIMARY KEY AUTOINCREMENT, seq INTEGER NOT NULL, generation INTEGER NOT NULL, "
+        "ordinal INTEGER NOT NULL, first INTEGER NOT NULL, last INTEGER NOT NULL, vector BLOB NOT NULL) STRICT"
+    )
+    connection.execute("CREATE UNIQUE INDEX passages_of ON passages (seq, generation, ordinal)")
+
+
 Progress = Callable[[int, int], None]
 Migration = Callable[
     [apsw.Connection], Iterator[tuple[int, int]] | None
@@ -213,6 +222,7 @@ MIGRATIONS: tuple[Migration, ...] = (
     _who_speaks,
     _strongest_edges,
     _whose,
+    _passages_of_long_texts,
 )
 VERSION = len(MIGRATIONS)
 

@@ -10,13 +10,13 @@ import numpy as np
 
 from thinkback.errors import InvalidInput
 from thinkback.inputs import validate
-from thinkback.model import Draft, StoredRecord, Vector
+from thinkback.model import Draft, Passages, StoredRecord, Vector
 from thinkback.stores.base import Snapshot
-from thinkback.stores.sqlite import counters, fulltext, generations, journal, links
+from thinkback.stores.sqlite import counters, fulltext, generations, journal, links, passages
 from thinkback.stores.sqlite.rows import COLUMNS, listed, select, to_record, to_row
 from thinkback.stores.sqlite.writes import insert
 
-_DRAFTED = tuple(name for name in Draft.__dataclass_fields__ if name != "vector")
+_DRAFTED = tuple(name for name in Draft.__dataclass_fields__ if name not in ("vector", "passages"))
 
 
 def everything(connection: apsw.Connection) -> Iterator[StoredRecord]:
@@ -39,15 +39,17 @@ def snapshot(connection: apsw.Connection, vectors: bool, retired: bool = False) 
 
 def _with_vectors(
     connection: apsw.Connection, live: generations.Generation | None, retired: bool
-) -> Iterator[tuple[StoredRecord, Vector | None]]:
+) -> Iterator[tuple[StoredRecord, Vector | None, Passages | None]]:
     sql = f"SELECT m.seq, {COLUMNS} FROM memories m ORDER BY m.retired_at IS NULL, m.recorded_at, m.seq"
     # A join would make SQLite sort the vectors with the rows.
     of_one = "SELECT vector FROM vectors WHERE seq = ? AND generation = ?"
     for row in connection.execute(sql):
-        record, stored = to_record(row[1:]), None
-        if live is not None and record.embedded and (retired or record.retired_at is None):
-            stored = connection.execute(of_one, (row[0], live.number)).get
-        yield record, None if stored is None else np.frombuffer(stored, dtype=generations.STORED)
+        record = to_record(row[1:])
+        if live is None or not record.embedded or not (retired or record.retired_at is None):
+            yield record, None, None
+        else:
+            vector = np.frombuffer(connection.execute(of_one, (row[0], live.number)).get, dtype=generations.STORED)
+            yield record, vector, passages.of_version(connection, row[0], live)
 
 
 def restore(connection: apsw.Connection, records: Sequence[StoredRecord]) -> int:

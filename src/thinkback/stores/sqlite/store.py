@@ -21,6 +21,7 @@ from thinkback.model import (
     Draft,
     Filter,
     KeywordQuery,
+    Passages,
     StoredEdge,
     StoredEntry,
     StoredJudgement,
@@ -56,6 +57,7 @@ from thinkback.stores.sqlite import (
     journal,
     keywords,
     links,
+    passages,
     reads,
     scrub,
     snapshot,
@@ -107,6 +109,7 @@ class SqliteStore:
         self._scrubber = scrub.Scrubber(self._connections, self._derived.purge if self._derived else _nothing_to_purge)
         self._connections.after_write = self._scrubber.after_write
         self._indexes = IndexCache(self._derived)
+        self._passages = passages.PassageCache()
         self._history = HistoryIndex()
         self._records = RecordCache()
         self._ids = IdSource(entropy)
@@ -178,9 +181,11 @@ class SqliteStore:
         now: int,
         vector: Vector | None = None,
         space: EmbeddingSpace | None = None,
+        passages: Passages | None = None,
     ) -> StoredRecord:
+        given = None if vector is None else (vector, space, passages)
         with self._connections.write() as connection:
-            return writes.update(connection, id, changes, now, None if vector is None else (vector, space))
+            return writes.update(connection, id, changes, now, given)
 
     def amend(self, changes: Mapping[str, Mapping[str, Any]], now: int) -> None:
         with self._connections.write() as connection:
@@ -378,12 +383,27 @@ class SqliteStore:
         with self._connections.read() as connection:
             return vector_search.read_vectors(connection, seqs, generation)
 
-    def search_vectors(self, vector: Vector, filter: Filter, limit: int) -> Scores:
+    def search_vectors(self, vector: Vector, filter: Filter, limit: int, *, long: bool = True) -> Scores:
         with self._connections.read() as connection:
             view = self._matrix_view(connection)
             if view.matrix is None:
                 return []
-            return vector_search.search(connection, view.catalogue, view.matrix, vector, filter, limit)
+            held = None if long else self._held_passages(connection)
+            without = passages.NONE if held is None else held.versions()
+            return vector_search.search(connection, view.catalogue, view.matrix, vector, filter, limit, without)
+
+    def search_passages(self, vector: Vector, filter: Filter, limit: int) -> Scores:
+        with self._connections.read() as connection:
+            held = self._held_passages(connection)
+            if held is None:
+                return []
+            indexes = IndexCache() if self._connections.in_transaction else self._indexes
+            catalogue = indexes.view(connection, self._pinned).catalogue
+            return passages.search(connection, catalogue, held, vector, filter, limit)
+
+    def _held_passages(self, connection: apsw.Connection) -> passages.Held | None:
+        cache = passages.PassageCache() if self._connections.in_transaction else self._passages
+        return cache.at(connection)
 
     def recent(self, filter: Filter, limit: int) -> Scores:
         with self._connections.read() as connection:
@@ -409,13 +429,23 @@ class SqliteStore:
         with self._connections.read() as connection:
             return generations.of(connection, ids)
 
+    def passages(self, ids: Sequence[str]) -> dict[str, Passages]:
+        with self._connections.read() as connection:
+            return passages.of(connection, ids)
+
+    def unsplit(self, longer_than: int, limit: int) -> dict[int, StoredRecord]:
+        with self._connections.read() as connection:
+            return passages.unsplit(connection, longer_than, limit)
+
     def unembedded(self, limit: int) -> dict[int, StoredRecord]:
         with self._connections.read() as connection:
             return generations.unembedded(connection, limit)
 
-    def put_vectors(self, vectors: Mapping[int, Vector], space: EmbeddingSpace) -> None:
+    def put_vectors(
+        self, vectors: Mapping[int, Vector], space: EmbeddingSpace, passages: Mapping[int, Passages] | None = None
+    ) -> None:
         with self._connections.write() as connection:
-            generations.put_live(connection, vectors, space, counters.bump(connection))
+            generations.put_live(connection, vectors, space, counters.bump(connection), passages or {})
 
     def begin_reembedding(self, space: EmbeddingSpace) -> int:
         with self._connections.write() as connection:
@@ -425,9 +455,11 @@ class SqliteStore:
         with self._connections.read() as connection:
             return generations.lacking(connection, limit)
 
-    def put_reembedded(self, vectors: Mapping[int, Vector], space: EmbeddingSpace) -> None:
+    def put_reembedded(
+        self, vectors: Mapping[int, Vector], space: EmbeddingSpace, passages: Mapping[int, Passages] | None = None
+    ) -> None:
         with self._connections.write() as connection:
-            generations.put_built(connection, vectors, space)
+            generations.put_built(connection, vectors, space, passages or {})
 
     def finish_reembedding(self, space: EmbeddingSpace) -> None:
         with self._connections.write() as connection:

@@ -117,6 +117,11 @@ class Head:
         return np.concatenate([rows[upper >= self._floor] for rows, upper in self._kept])
 
 
+def slack(dimensions: int) -> float:
+    """By how much two rough products may mislead about which is larger."""
+    return 2 * (1.01 * dimensions * _ROUNDING + _LENGTH_ERROR)
+
+
 def cosines(rows: Vector, query: Vector) -> Floats:
     """The cosine of each row with the query in float64; each depends on its two vectors only."""
     target = query.astype(np.float64)
@@ -205,9 +210,15 @@ def _unpacked(found: Sequence[Any], dimensions: int) -> tuple[NDArray[np.int64],
 
 
 def search(
-    connection: apsw.Connection, catalogue: Catalogue, matrix: Matrix, vector: Vector, filter: Filter, limit: int
+    connection: apsw.Connection,
+    catalogue: Catalogue,
+    matrix: Matrix,
+    vector: Vector,
+    filter: Filter,
+    limit: int,
+    without: NDArray[np.int64],
 ) -> list[Scored]:
-    """The nearest memories, best first, ties by id; retired versions are read from the file."""
+    """The nearest memories but for some versions, best first, ties by id; retired versions are read from the file."""
     query = unit_rows([vector], matrix.generation.space.dimensions)[0]
     if filter.known_at is None:
         passing, elsewhere = catalogue.mask(filter, connection), []
@@ -216,7 +227,10 @@ def search(
         places, here = catalogue.find(wanted)
         passing = np.zeros(catalogue.size, dtype=np.bool_)
         passing[places[here]] = True
-        elsewhere = wanted[~here].tolist()
+        elsewhere = np.setdiff1d(wanted[~here], without).tolist()
+    if len(without):
+        passing = passing.copy()
+        passing[catalogue.rows(without)] = False
     rows, scores = matrix.nearest(query, passing, limit, partial(_exact, connection, catalogue, matrix.generation))
     if len(rows) > limit > 0 and not elsewhere:
         best = scores >= np.partition(scores, len(scores) - limit)[len(scores) - limit]

@@ -10,10 +10,10 @@ import apsw
 from thinkback.errors import Action, NotFound, Remedy, unknown_memory
 from thinkback.fields import STANDING, VERSIONED
 from thinkback.inputs import validate_changes
-from thinkback.model import Draft, StoredRecord, Vector
+from thinkback.model import Draft, Passages, StoredRecord, Vector
 from thinkback.stores.base import EmbeddingSpace
 from thinkback.stores.sqlite import counters, fulltext, generations, rows
-from thinkback.stores.versions import first_version, id_taken, next_version, positions, refuse_twins
+from thinkback.stores.versions import first_version, id_taken, next_version, passages_checked, positions, refuse_twins
 
 
 def add(
@@ -68,6 +68,10 @@ def _put_vectors(
         live = generations.live_for(connection, space)
         unit = generations.unit_rows([vector for _, vector in given], live.space.dimensions)
         generations.put(connection, live.number, zip((seq for seq, _ in given), unit, strict=True))
+        long = {
+            seq: passages_checked(draft.text, draft.passages) for seq, draft in numbered if draft.passages is not None
+        }
+        generations.put_passages(connection, live, long)
 
 
 def insert(connection: apsw.Connection, seqs: Sequence[int], records: Sequence[StoredRecord], change: int) -> None:
@@ -83,7 +87,7 @@ def update(
     id: str,
     changes: Mapping[str, Any],
     now: int,
-    given: tuple[Vector, EmbeddingSpace | None] | None,
+    given: tuple[Vector, EmbeddingSpace | None, Passages | None] | None,
 ) -> StoredRecord:
     """Retire the present version and write a new one; the vector is kept only if the text is unchanged."""
     checked = validate_changes(changes, VERSIONED)
@@ -102,6 +106,8 @@ def update(
     if given is not None:
         live = generations.live_for(connection, given[1])
         generations.put(connection, live.number, [(seq, generations.unit_rows([given[0]], live.space.dimensions)[0])])
+        if given[2] is not None:
+            generations.put_passages(connection, live, {seq: passages_checked(new.text, given[2])})
     elif new.text == old.text:
         generations.copy(connection, old_seq, seq)
     return new

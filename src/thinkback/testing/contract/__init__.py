@@ -10,13 +10,14 @@ class TestMyStore(StoreContract):
 from thinkback.testing.contract.journal import NoteLaws
 from thinkback.testing.contract.links import LinkLaws
 from thinkback.testing.contract.memories import MemoryLaws
+from thinkback.testing.contract.passages import PassageLaws
 from thinkback.testing.contract.search import SearchLaws
 from thinkback.testing.contract.times import TimeLaws
 from thinkback.testing.contract.vectors import VectorLaws
 from thinkback.testing.contract.versions import VersionLaws
 
 
-class StoreContract(MemoryLaws, VersionLaws, LinkLaws, SearchLaws, TimeLaws, VectorLaws, NoteLaws):
+class StoreContract(MemoryLaws, VersionLaws, LinkLaws, SearchLaws, TimeLaws, VectorLaws, PassageLaws, NoteLaws):
     """All tests of the contract; the subclass provides a fixture `store` with an empty store."""
 
 

@@ -137,7 +137,7 @@ class VersionLaws:
         with store.snapshot(vectors=True) as found:
             store.forget([second.id])
             records = list(found.records)
-        assert [(record.text, vector is None) for record, vector in records] == [
+        assert [(record.text, vector is None) for record, vector, _ in records] == [
             ("a cat", True),
             ("a dog", False),
             ("a grey cat", False),
@@ -146,7 +146,7 @@ class VersionLaws:
         assert [(edge.from_id, edge.to_id) for edge in found.edges] == [(first.id, second.id)]
         assert (found.space, found.settings["key"], found.judgements) == (SPACE, "value", [])
         with store.snapshot() as found:
-            assert [(record.text, vector) for record, vector in found.records] == [
+            assert [(record.text, vector) for record, vector, _ in found.records] == [
                 ("a cat", None),
                 ("a grey cat", None),
             ]

@@ -7,7 +7,7 @@ import { filterByTag, judge, judgedOf, mayJudge } from "./judging.js";
 import { link } from "./state.js";
 
 export function hitCard(hit, { query, terms, extent, onOpen }) {
-  const card = memoryCard(hit.memory, { terms, onOpen, rank: hit.rank });
+  const card = memoryCard(hit.memory, { terms, onOpen, rank: hit.rank, passage: hit.passage });
   card.querySelector(".card-body").append(
     h("div.card-score", null, bars.stacked(hit, extent, onOpen), h("data.score", { value: hit.score, title: String(hit.score) }, format.score(hit.score))),
     ...(hit.evidence.length ? [relevance(hit)] : []),
@@ -24,10 +24,13 @@ function relevance(hit) {
 }
 
 // `onOpen` is called when the card is chosen with the pointer; keys are handled by the list.
-export function memoryCard(memory, { terms = [], onOpen, rank }) {
-  const body = h("div.card-body", null, h("p.card-text", null, words(format.reading(memory), terms)), about(memory));
+// Of a long memory only the passage that fits the query is shown.
+export function memoryCard(memory, { terms = [], onOpen, rank, passage }) {
+  const text = passage ? passage.text : format.reading(memory);
+  const where = passage && h("p.passage", null, `characters ${passage.start}–${passage.end} of ${memory.text.length}`);
+  const body = h("div.card-body", null, h("p.card-text", null, words(text, terms)), where, about(memory));
   return h("article.card", {
-    tabindex: "-1", "data-id": memory.id, "aria-label": `${rank ? `Hit ${rank}: ` : ""}${format.short(format.reading(memory), 200)}`,
+    tabindex: "-1", "data-id": memory.id, "aria-label": `${rank ? `Hit ${rank}: ` : ""}${format.short(text, 200)}`,
     onclick: (event) => event.target.closest("button, a") || !getSelection().isCollapsed || onOpen?.(),
   }, rank && h("span.rank", { "aria-hidden": "true" }, rank), body);
 }

@@ -1,0 +1,165 @@
+"""Passages of long texts: read, and searched by their best one.
+
+The cache holds the live passages of all versions in the order of their numbers. Numbers only grow, so a later search reads what
+is new. A reader at an older snapshot uses the rows up to its own last number. Rows of memories that were forgotten stay until the
+next full reading; no search sees them, because a filter is evaluated on what the store holds.
+"""
+
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Any
+
+import apsw
+import numpy as np
+from numpy.typing import NDArray
+
+from thinkback.model import REFLECTION, Filter, Passages, Scored, StoredRecord, Vector
+from thinkback.passages import Span
+from thinkback.stores.sqlite.catalogue import Catalogue, Mask, extended, versions
+from thinkback.stores.sqlite.generations import STORED, Generation, generation, unit_rows
+from thinkback.stores.sqlite.rows import COLUMNS, listed, to_record
+from thinkback.stores.sqlite.vector_search import cosines, slack
+
+_CHUNK = 4096  # passages read at once
+Numbers = NDArray[np.int64]
+NONE: Numbers = np.zeros(0, dtype=np.int64)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Held:
+    """Passages by number, of one generation; `places` holds number, version, first and last character of each."""
+
+    generation: Generation
+    removed_before: int
+    size: int
+    places: Numbers
+    rows: Vector
+
+    def until(self, number: int) -> "Held":
+        """The passages up to a number."""
+        size = int(np.searchsorted(self.places[: self.size, 0], number, side="right"))
+        return Held(self.generation, self.removed_before, size, self.places, self.rows)
+
+    def versions(self) -> Numbers:
+        """The versions that have passages, in ascending order."""
+        return np.unique(self.places[: self.size, 1])
+
+
+class PassageCache:
+    """The passages that a process holds; checked against the file at every search."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._held: Held | None = None
+
+    def at(self, connection: apsw.Connection) -> Held | None:
+        """The live passages as the connection's transaction sees them; None if there are none."""
+        last = connection.execute("SELECT max(number) FROM passages").get
+        live = None if last is None else generation(connection)
+        if live is None:
+            return None
+        removed_before = int(connection.execute("SELECT removed_before FROM counters").get)
+        with self._lock:
+            held = self._held
+            if held is None or held.generation != live or held.removed_before != removed_before:
+                held = Held(
+                    live, removed_before, 0, np.zeros((0, 4), np.int64), np.zeros((0, live.space.dimensions), STORED)
+                )
+            if not held.size or held.places[held.size - 1, 0] < last:
+                held = _read_on(connection, held)
+            self._held = held
+        return held.until(last)
+
+
+def _read_on(connection: apsw.Connection, held: Held) -> Held:
+    """With the passages written since."""
+    known = int(held.places[held.size - 1, 0]) if held.size else 0
+    sql = "SELECT number, seq, first, last, vector FROM passages WHERE number > ? AND generation = ? ORDER BY number LIMIT ?"
+    dimensions, size, places, rows = held.generation.space.dimensions, held.size, held.places, held.rows
+    while True:
+        found: list[Any] = connection.execute(sql, (known, held.generation.number, _CHUNK)).fetchall()
+        if not found:
+            break
+        flat = np.frombuffer(b"".join([row[4] for row in found]), dtype=STORED)
+        places = extended(places, size, np.array([row[:4] for row in found], dtype=np.int64))
+        rows = extended(rows, size, flat.reshape(len(found), dimensions))
+        size, known = size + len(found), int(found[-1][0])
+    return Held(held.generation, held.removed_before, size, places, rows)
+
+
+def search(
+    connection: apsw.Connection, catalogue: Catalogue, held: Held, vector: Vector, filter: Filter, limit: int
+) -> list[Scored]:
+    """Memories by their best passage, best first, ties by id; of equal passages the earlier one."""
+    query = unit_rows([vector], held.generation.space.dimensions)[0]
+    places = held.places[: held.size]
+    seqs = places[:, 1]
+    rows = np.flatnonzero(_passing(connection, catalogue, filter, seqs))
+    if limit <= 0 or not len(rows):
+        return []
+    rough: Vector = np.vecdot(held.rows[: held.size] if len(rows) == held.size else held.rows[rows], query)
+    owners, first = np.unique(seqs[rows], return_inverse=True)
+    best = np.full(len(owners), -np.inf, dtype=np.float32)
+    np.maximum.at(best, first, rough)
+    margin = slack(held.rows.shape[1])
+    floor = -np.inf if len(owners) <= limit else np.partition(best, len(best) - limit)[len(best) - limit] - margin
+    near = (rough >= floor) & (rough >= best[first] - margin)
+    rows = rows[near]
+    exact = cosines(held.rows[rows], query)
+    order = np.lexsort((places[rows, 2], -exact))
+    found: dict[int, tuple[float, Span]] = {}
+    for place in order.tolist():
+        _, seq, start, end = places[rows[place]].tolist()
+        found.setdefault(seq, (float(exact[place]), Span(start, end)))
+    ids = _ids(connection, list(found))
+    hits = [Scored(ids[seq], score, span) for seq, (score, span) in found.items()]
+    return sorted(hits, key=lambda hit: (-hit.score, hit.id))[:limit]
+
+
+def _passing(connection: apsw.Connection, catalogue: Catalogue, filter: Filter, seqs: Numbers) -> Mask:
+    if filter.known_at is not None:
+        return np.isin(seqs, versions(connection, filter))
+    places, here = catalogue.find(seqs)
+    passing = np.zeros(len(seqs), dtype=np.bool_)
+    passing[here] = catalogue.mask(filter, connection)[places[here]]
+    return passing
+
+
+def _ids(connection: apsw.Connection, seqs: Sequence[int]) -> dict[int, str]:
+    sql = "SELECT m.seq, m.id FROM memories m WHERE m.seq IN (SELECT value FROM json_each(?))"
+    return dict(connection.execute(sql, (listed(seqs),)))
+
+
+def of(connection: apsw.Connection, ids: Sequence[str]) -> dict[str, Passages]:
+    """Live passages of present memories."""
+    sql = (
+        "SELECT m.id, p.first, p.last, p.vector FROM memories m JOIN passages p ON p.seq = m.seq "
+        "JOIN generations g USING (generation) WHERE m.id IN (SELECT value FROM json_each(?)) "
+        "AND m.retired_at IS NULL AND g.state = 'live' ORDER BY m.id, p.ordinal"
+    )
+    found = groupby(connection.execute(sql, (listed(ids),)), lambda row: row[0])
+    return {id: _joined([row[1:] for row in rows]) for id, rows in found}
+
+
+def of_version(connection: apsw.Connection, seq: int, made: Generation) -> Passages | None:
+    """The passages of one version, if it has any."""
+    sql = "SELECT first, last, vector FROM passages WHERE seq = ? AND generation = ? ORDER BY ordinal"
+    rows: list[Any] = connection.execute(sql, (seq, made.number)).fetchall()
+    return _joined(rows) if rows else None
+
+
+def _joined(rows: Sequence[tuple[int, int, bytes]]) -> Passages:
+    vectors = np.frombuffer(b"".join([row[2] for row in rows]), dtype=STORED).reshape(len(rows), -1)
+    return Passages(tuple(Span(start, end) for start, end, _ in rows), vectors)
+
+
+def unsplit(connection: apsw.Connection, longer_than: int, limit: int) -> dict[int, StoredRecord]:
+    """Embedded versions with a long text and without passages, oldest first; reflections have none."""
+    sql = (
+        f"SELECT m.seq, {COLUMNS} FROM memories m WHERE m.embedded = 1 AND m.kind <> ? AND octet_length(m.text) > ? "
+        "AND NOT EXISTS (SELECT 1 FROM passages p JOIN generations g USING (generation) "
+        "WHERE p.seq = m.seq AND g.state = 'live') ORDER BY m.seq LIMIT ?"
+    )
+    return {row[0]: to_record(row[1:]) for row in connection.execute(sql, (REFLECTION, longer_than, limit))}
