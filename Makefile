@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 # Tests that take long or need weights, torch, a browser or PostgreSQL; .ci/run runs them too.
-HEAVY := slow or models or torch or browser or postgres
+HEAVY := slow or models or torch or browser or postgres or frameworks
 
 .PHONY: help demo test lint types format heavy bench setup clean
 

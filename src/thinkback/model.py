@@ -571,8 +571,14 @@ class Hit:
 
     def to_dict(self) -> dict[str, Any]:
         """The hit as JSON carries it, in the shape of the HTTP API."""
-        parts = {name: plain(getattr(self, name)) for name in ("placings", "contributions", "members")}
-        return {"rank": self.rank, "score": self.score, "memory": self.record.to_dict(), **parts}
+        parts = {name: plain(getattr(self, name)) for name in ("placings", "contributions", "members", "evidence")}
+        return {
+            "rank": self.rank,
+            "score": self.score,
+            "relevance": self.relevance,
+            "memory": self.record.to_dict(),
+            **parts,
+        }
 
     def __repr__(self) -> str:
         return f"Hit({self.rank}, {self.score:.3f}, {self.id!r}, {brief(self.text)!r})"
