@@ -13,7 +13,7 @@ help:
 	@echo "make demo    a small story: remember, recall, explain"
 	@echo "make test    lint, types and tests"
 	@echo "make bench   recall beside other engines, 10,000 memories"
-	@echo "make lint, make types, make format, make heavy, make setup, make clean"
+	@echo "make lint, make types, make format, make heavy, make torture, make setup, make clean"
 
 demo: $(VENV)/.installed
 	@$(BIN)/thinkback demo
@@ -26,6 +26,9 @@ heavy: setup
 
 bench: setup
 	$(BIN)/python benchmarks/peers.py
+
+torture: setup
+	$(BIN)/python tests/torture
 
 lint: setup
 	$(BIN)/ruff check .

@@ -47,6 +47,15 @@ CALLS: dict[str, Callable[[Memory], Any]] = {
     "a surrogate to go on from": lambda m: m.list(after=SURROGATE),
     "a surrogate that was judged": lambda m: m.unjudge(SURROGATE, "cat"),
     "no query to judge": lambda m: m.judge(None, "cat"),  # type: ignore[arg-type]
+    "a text that is no text": lambda m: m.remember(False),  # type: ignore[call-overload]
+    "changes that are no mapping": lambda m: m.recall("cat", overrides="x"),  # type: ignore[arg-type]
+    "a batch that is no name": lambda m: m.undo([]),  # type: ignore[arg-type]
+    "a batch of the journal that is no name": lambda m: m.journal({}),  # type: ignore[arg-type]
+    "a judged query that is no text": lambda m: m.unjudge([], "cat"),  # type: ignore[arg-type]
+    "a neighbour that is no id": lambda m: m.neighbours([]),  # type: ignore[arg-type]
+    "a link from no id": lambda m: m.link([], "dog"),  # type: ignore[arg-type]
+    "a contradiction of no id": lambda m: m.contest("cat", {}),  # type: ignore[arg-type]
+    "a page after no id": lambda m: m.list(after=[1]),  # type: ignore[arg-type]
     "no ids": lambda m: m.get_many(None),  # type: ignore[arg-type]
     "a number of links": lambda m: m.links(3),  # type: ignore[arg-type]
     "a weight beyond a float": lambda m: m.link("cat", "dog", weight=10**400),

@@ -113,5 +113,6 @@ class AsyncMemory:
     redact = _in_thread(Memory.redact)
     check = _in_thread(Memory.check)
     repair = _in_thread(Memory.repair)
+    backup = _in_thread(Memory.backup)
     flush = _in_thread(Memory.flush)
     close = _in_thread(Memory.close)

@@ -149,7 +149,9 @@ def draft(text: str, given: Mapping[str, Any]) -> Draft:
         given = {**{name: value for name, value in given.items() if name != "tag"}, "tags": tags}
     check_known("remember", given, _REMEMBERED)
     _check_claim(given.get("confidence"))
-    if given.get("kind") is None and isinstance(text, str):
+    if not isinstance(text, str):
+        check_text(text)
+    if given.get("kind") is None and isinstance(given.get("speaker"), str | None):
         given = {**given, "kind": suggested_kind(text, given.get("speaker"))}
     return Draft(text=text, **{name: _converted(name, value) for name, value in given.items() if value is not None})
 
@@ -282,6 +284,13 @@ def check_text(value: Any, name: str = "text") -> str:
     if not value.strip():
         raise InvalidInput(f"{name} is empty: {value[:20]!r}; give at least one visible character", code="empty_text")
     return _check_plain(value, name)
+
+
+def optional_name(value: Any, name: str) -> str | None:
+    """A name to look something up by, or None; one that nothing has is allowed."""
+    if value is not None and not isinstance(value, str):
+        raise InvalidInput(f"{name} must be a string, not {type(value).__name__}", code="not_text")
+    return value
 
 
 def check_tags(value: Any, name: str = "tags") -> tuple[str, ...]:

@@ -33,6 +33,7 @@ from thinkback.inputs import (
     draft,
     ids_given,
     one_text,
+    optional_name,
     text_and_fields,
     validate,
 )
@@ -249,7 +250,8 @@ class Memory:
 
     def contest(self, new_id: str, old_id: str, close: bool = False) -> Edge:
         """Mark that a newer memory contradicts an older one; both stay visible, unless `close` ends the older one's validity."""
-        return Edge.of(contest(self.store, new_id, old_id, self.clock(), close))
+        newer, older = ids_given("contest", (new_id, old_id))
+        return Edge.of(contest(self.store, newer, older, self.clock(), close))
 
     def link(
         self,
@@ -276,7 +278,8 @@ class Memory:
 
     def unlink(self, from_id: str, to_id: str, kind: str | None = None) -> int:
         """Remove the links from one memory to another; return how many there were."""
-        return self.store.unlink(from_id, to_id, kind)
+        ids_given("unlink", (from_id, to_id))
+        return self.store.unlink(from_id, to_id, None if kind is None else check_text(kind, "kind"))
 
     # -- reading -------------------------------------------------------------------------------------------------------------------
 
@@ -371,7 +374,7 @@ class Memory:
 
     def list(self, *, limit: int = 100, after: str | None = None, **where: Unpack[Where]) -> list[Record]:
         """Memories newest first; `after` continues behind the last id of the page before."""
-        found = self.store.list(self._filter(self.clock(), where), _most(limit), after)
+        found = self.store.list(self._filter(self.clock(), where), _most(limit), optional_name(after, "after"))
         return [Record.of(record) for record in found]
 
     def count(self, **where: Unpack[Where]) -> int:
@@ -423,7 +426,8 @@ class Memory:
 
     def unjudge(self, query: str, id: str) -> bool:
         """Take a judgement back; return whether there was one."""
-        return self.store.unjudge(query, id)
+        ids_given("unjudge", [id])
+        return self.store.unjudge(optional_name(query, "a judged query") or "", id)
 
     # -- transfer ------------------------------------------------------------------------------------------------------------------
 
@@ -464,11 +468,11 @@ class Memory:
 
     def undo(self, batch: str | None = None) -> Undone:
         """Take back a batch of the journal; if none is named, the last one of which anything can be undone."""
-        return undo(self.store, batch, self.clock())
+        return undo(self.store, optional_name(batch, "a batch"), self.clock())
 
     def journal(self, batch: str | None = None, limit: int | None = None) -> Sequence[JournalEntry]:
         """What tidying, reflecting and auditing did, newest first; of one batch if it is named."""
-        return [JournalEntry.of(stored) for stored in self.store.journal(batch, _most(limit))]
+        return [JournalEntry.of(stored) for stored in self.store.journal(optional_name(batch, "a batch"), _most(limit))]
 
     def archive(self, *ids: str) -> Sequence[str]:
         """Hide memories from every search; `everything=True` still finds them."""
@@ -614,13 +618,13 @@ class Memory:
         return found[0] if found else short
 
     def _present(self, *ids: str) -> None:
-        found = self.store.get(ids)
+        found = self.store.get(ids_given("this", ids))
         for id in ids:
             if id not in found:
                 raise unknown_memory(id)
 
     def _stored(self, id: str, known_at: Moment | None = None) -> StoredRecord:
-        found = self.store.get([id], None if known_at is None else to_us(known_at))
+        found = self.store.get(ids_given("get", [id]), None if known_at is None else to_us(known_at))
         if id not in found:
             raise unknown_memory(id)
         return found[id]

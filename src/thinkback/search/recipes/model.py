@@ -154,6 +154,8 @@ class Recipe:
 
 def nested(paths: Mapping[str, Any]) -> dict[str, Any]:
     """Paths with their values as the nested data that `with_` takes."""
+    if not isinstance(paths, Mapping):
+        raise RecipeError(f"changes of a recipe are values by path, not {paths!r:.80}", code="invalid_value")
     tree: dict[str, Any] = {}
     for path, value in paths.items():
         *parents, last = str(path).split(".")
