@@ -228,11 +228,11 @@ _TOKEN_FIELD = re.compile(rf"{_ANY_NAME}\Z")
 
 
 def _pattern(what: str, pattern: str, check: Callable[[str], bool] | None = None, words: str = "") -> Pattern:
-    return Pattern(what, re.compile(pattern), check, tuple(words.split()))
+    return Pattern(what, pattern, check, tuple(words.split()))
 
 
 def _called(what: str, pattern: str, check: Callable[[str], bool]) -> Pattern:
-    return Pattern(what, re.compile(pattern), check, ("pass", "pwd", "secret", "key", "token"))
+    return Pattern(what, pattern, check, ("pass", "pwd", "secret", "key", "token"))
 
 
 def _dashed(what: str, pattern: str, check: Callable[[str], bool] | None = None, words: str = "") -> Pattern:

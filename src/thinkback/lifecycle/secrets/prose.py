@@ -197,7 +197,7 @@ _FIRST_CODE = r"(?<![^\s(\"'`“])(?P<s>[#*]?\d{4,8}[#*]?)[\"'`”]?"
 
 
 def _pattern(what: str, pattern: str, check: Callable[[str], bool], *words: str) -> Pattern:
-    return Pattern(what, re.compile(pattern, re.IGNORECASE), check, words)
+    return Pattern(what, pattern, check, words, re.IGNORECASE)
 
 
 _PASSES = ("passw", "passp", "passc", "pw")
