@@ -1,5 +1,18 @@
-"""`python -m thinkback` is the command line."""
+"""The `thinkback` command, also as `python -m thinkback`."""
 
-from thinkback.apps.cli import main
+import sys
 
-main()
+
+def main() -> None:
+    """Run the command line; a hook of a coding agent, which waits for it, without loading the rest."""
+    if sys.argv[1:2] == ["hook"] and len(sys.argv) == 3 and not sys.argv[2].startswith("-"):
+        from thinkback.apps.agents.hook import main as hook
+
+        sys.exit(hook(sys.argv[2:]))
+    from thinkback.apps.cli import main as command_line
+
+    command_line()
+
+
+if __name__ == "__main__":
+    main()

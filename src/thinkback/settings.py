@@ -58,6 +58,18 @@ class Llm:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Agent:
+    """Hooks of coding agents: the most tokens of a brief and of what a prompt recalls, and the least relevance, in percent, of
+    what it recalls.
+    """
+
+    brief_tokens: int = 800
+    prompt_tokens: int = 400
+    gate: int = 40
+    capture: bool = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
     """Everything that can be set once for all calls.
 
@@ -80,6 +92,7 @@ class Settings:
     secrets: str = _one_of("warn", "redact", "refuse")
     log_level: str = _one_of("warning", "error", "info", "debug")
     llm: Llm = Llm()
+    agent: Agent = Agent()
     places: Mapping[str, "Place"] = field(default_factory=dict, repr=False, compare=False)
     environ: Mapping[str, str] = field(default_factory=dict, repr=False, compare=False)
 

@@ -162,7 +162,13 @@ def test_a_correction_keeps_what_was_known_before(memory: Memory) -> None:
     record = memory.remember("Oscar is a black cat", tags=["pets"], source="diary")
     memory.clock.advance(DAY)  # type: ignore[attr-defined]
     answer = call(memory, "update", {"id": record.id, "text": "Oscar is a grey cat", "tags": ["pets", "oscar"]})
-    assert answer.meta[PROGRAMS] == {"id": record.id, "changed": ["text", "tags"], "kept": True, "embedded": True}
+    assert answer.meta[PROGRAMS] == {
+        "id": record.id,
+        "changed": ["text", "tags"],
+        "kept": True,
+        "embedded": True,
+        "warnings": [],
+    }
     assert "the previous version is kept" in answer.content[0].text
     now = memory.get(record.id)
     assert (now.text, now.tags, now.source) == ("Oscar is a grey cat", ("pets", "oscar"), "diary")

@@ -44,6 +44,8 @@ COMMANDS = (
     Row("thinkback.apps.cli.upkeep:app"),
     Row("thinkback.apps.cli.models:app", "models", "Keep"),
     Row("thinkback.apps.cli.pg:app", "pg", "Keep"),
+    Row("thinkback.apps.agents.cli:app"),
+    Row("thinkback.apps.agents.cli:agent_app", "agent", "Serve"),
 )
 # The same for apps that an installation may lack.
 OPTIONAL_COMMANDS = (

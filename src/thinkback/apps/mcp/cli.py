@@ -5,12 +5,14 @@ import shlex
 import shutil
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from thinkback.apps.agents.scope import repository_of, store_of
 from thinkback.apps.cli.command import Command, epilog
 from thinkback.apps.cli.session import existing, file_errors
 from thinkback.apps.mcp.clients import CLIENTS, Client, Place, client_named, merged, snippet, write
@@ -38,6 +40,9 @@ Embedder = Annotated[
         "--embedder", help="The embedder: a model's name, openai:MODEL@URL, ollama:MODEL, or none for keywords only."
     ),
 ]
+Repository = Annotated[
+    bool, typer.Option("--repository", help="The store of the git repository of this folder, as hooks use it.")
+]
 ReadOnly = Annotated[bool, typer.Option("--read-only", help="Offer only the tools that read.")]
 
 
@@ -49,11 +54,14 @@ def mcp(
     read_only: ReadOnly = False,
     store: Store = None,
     embedder: Embedder = None,
+    repository: Repository = False,
 ) -> None:
     """Serve the memory over standard input and output, as MCP clients expect: `thinkback mcp --read-only`."""
     if context.invoked_subcommand is not None:
         return
     settings = load(store=store, embedder=embedder)
+    if repository:
+        settings = replace(settings, store=_repository_store(settings))
     if read_only:
         existing(settings.store_path)
     if http:
@@ -143,6 +151,12 @@ def _command(store: Path | None, embedder: str | None, read_only: bool) -> list[
             err=True,
         )
     return [*program, "mcp", *options]
+
+
+def _repository_store(settings: Settings) -> Path:
+    """The store of the current folder's repository; outside of any, the user's."""
+    found = repository_of(Path.cwd())
+    return settings.store_path if found is None else store_of(found, settings.store_path.parent)
 
 
 def _full_path(embedder: str) -> str:
