@@ -368,7 +368,7 @@ def stats(
         "unembedded": unembedded,
         "threads": of_versions["threads"],
         "tags": of_versions["tags"],
-        **{name: counted[name] for name in ("edges", "judgements", "journal")},
+        **counted,
         **{name: grouped[column] for name, column in _GROUPED.items()},
         "embedding_space": _space(connection, "live"),
         "reembedding_to": _space(connection, "building"),
