@@ -50,6 +50,7 @@ class Action(StrEnum):
     RENEW_BACKUPS = "renew_backups"  # subject: the files
     SKIP_BAD_LINES = "skip_bad_lines"
     PULL_MODEL = "pull_model"  # subject: the model's name
+    CHOOSE_EMBEDDER = "choose_embedder"  # subject: the model's name
     INSTALL_EXTRA = "install_extra"  # subject: the extra's name
 
 
@@ -74,6 +75,7 @@ PYTHON_WORDS: Mapping[Action, str] = {
     Action.REFLECT: "To write themes again: memory.reflect().",
     Action.AUDIT: "memory.audit() lists them.",
     Action.JUDGE: "Judge some answers first: memory.judge(query, id).",
+    Action.CHOOSE_EMBEDDER: 'To read it: thinkback.open(…, embedder="{subject}"), then memory.reembed().',
     Action.CHECK: "To see what is wrong: memory.check(). Otherwise restore a copy.",
     Action.REPAIR: "To repair it: memory.repair().",
     Action.SALVAGE: "Restore a backup, or save what can be read: thinkback.opening.salvage({subject!r}, NEW).",

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
-from thinkback.errors import Notice, StoreConflict, StoreDamaged, StoreUnreachable, ThinkbackError
+from thinkback.errors import Action, Notice, Remedy, StoreConflict, StoreDamaged, StoreUnreachable, ThinkbackError
 from thinkback.model import REFLECTION, Drop, Filter, Hit, Placing, Run, Scored, StoredRecord, Timing
 from thinkback.models.embedders.base import unit
 from thinkback.reflections import members
@@ -21,6 +21,7 @@ from thinkback.search.executors import Inline
 from thinkback.search.explain import absence
 from thinkback.search.legs import Leg, Recent, deep_enough
 from thinkback.search.query.ask_model import ask
+from thinkback.search.query.languages import unread
 from thinkback.search.query.parse import Query, focus, parse
 from thinkback.search.query.tags import Vocabulary
 from thinkback.search.query.time import extracted
@@ -122,6 +123,7 @@ def gather(query: Query, recipe: Recipe, engine: Engine, notes: Notes) -> Gather
     """Run the legs concurrently, then read the candidates' records, edges and vectors in one batch each."""
     query, runs = retrieve(query, recipe, engine, notes)
     query = _counted(query, engine, notes)
+    runs = _heard(query, runs, engine, notes)
     for warning in (warning for run in runs for warning in run.warnings):
         notes.note(warning)
     if all(run.skipped is not None for run in runs):
@@ -134,6 +136,7 @@ def gather(query: Query, recipe: Recipe, engine: Engine, notes: Notes) -> Gather
     if recipe.fill:
         runs = [_filled(leg, run, query, ids, engine, notes) for leg, run in zip(recipe.legs, runs, strict=True)]
     records = engine.store.get(ids, query.filter.known_at)
+    _tell_unread(query, runs, records, engine, notes)
     if len(records) < len(ids):  # forgotten by another process between the legs and here
         runs = [replace(run, hits=_still(run.hits, records), filled=_still(run.filled, records)) for run in runs]
         ids = list(records)
@@ -144,6 +147,31 @@ def gather(query: Query, recipe: Recipe, engine: Engine, notes: Notes) -> Gather
     between = gaps([records[id] for id in ids], query.filter, engine.store, steps) if steps else None
     vectors = engine.store.vectors(ids) if recipe.selection.diversity > 0 and ids else {}
     return Gathered(query, tuple(runs), records, edges, between, vectors)
+
+
+def _heard(query: Query, runs: list[Run], engine: Engine, notes: Notes) -> list[Run]:
+    """The runs without those by vector if the embedder does not know the question's script and keywords found something."""
+    unknown, whole_script = unread(query.text, engine.embedder)
+    by_words = any(run.leg == "keyword" and run.hits for run in runs)
+    if not whole_script or not by_words:
+        return runs
+    reason = f"the embedder does not read {unknown}"
+    return [replace(run, hits=(), skipped=reason) if run.leg == "vector" else run for run in runs]
+
+
+def _tell_unread(
+    query: Query, runs: Sequence[Run], records: Mapping[str, StoredRecord], engine: Engine, notes: Notes
+) -> None:
+    """Warn if the question, or most of the nearest memories, are in a language that the embedder does not read."""
+    if query.vector is None:
+        return
+    nearest = [records[hit.id].text for run in runs if run.leg == "vector" for hit in run.hits[:3] if hit.id in records]
+    of_memories = [unread(text, engine.embedder)[0] for text in nearest]
+    foreign = [name for name in of_memories if name]
+    name = unread(query.text, engine.embedder)[0] or (foreign[0] if 2 * len(foreign) > len(nearest) else "")
+    if name:
+        message = f"the embedder does not read {name}, so meaning counts less than words"
+        notes.note(Notice("unread_language", message, Remedy(Action.CHOOSE_EMBEDDER, "multilingual")))
 
 
 def _counted(query: Query, engine: Engine, notes: Notes) -> Query:

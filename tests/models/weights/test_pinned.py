@@ -14,6 +14,8 @@ def test_the_promised_models_are_listed() -> None:
         "bge-small-en-v1.5",
         "all-MiniLM-L6-v2",
         "potion-base-8M",
+        "multilingual",
+        "multilingual-scripts",
         "ms-marco-MiniLM-L-12-v2",
         "Qwen3-Reranker-0.6B",
     ]

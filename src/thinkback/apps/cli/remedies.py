@@ -12,6 +12,7 @@ WORDS: Mapping[Action, str] = {
     Action.REFLECT: "To write themes again: thinkback reflect",
     Action.AUDIT: "To list them: thinkback audit",
     Action.JUDGE: "Judge some answers first: thinkback judge record QUESTION ID",
+    Action.CHOOSE_EMBEDDER: "To read it: thinkback reembed --embedder {subject}",
     Action.CHECK: "To see what is wrong: thinkback doctor. Otherwise restore a copy.",
     Action.REPAIR: "To repair it: thinkback doctor --repair",
     Action.SALVAGE: "Restore a backup, or save what can be read: thinkback salvage {subject} NEW",

@@ -76,6 +76,7 @@ WORDS: Mapping[Action, str] = {
     Action.REFLECT: "To write themes again: POST /v1/reflect",
     Action.AUDIT: "POST /v1/audit lists them.",
     Action.JUDGE: "Judge some answers first: POST /v1/judgements",
+    Action.CHOOSE_EMBEDDER: "Whoever runs the server can read it with: thinkback reembed --embedder {subject}",
     Action.CHECK: "To see what is wrong: POST /v1/check",
     Action.REPAIR: "To repair it: POST /v1/repair",
     Action.SALVAGE: "Whoever runs the server can restore a backup, or save what can be read: thinkback salvage FILE NEW",

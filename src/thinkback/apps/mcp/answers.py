@@ -33,6 +33,7 @@ WORDS: Mapping[Action, str] = {
     Action.REFLECT: "To write themes again, call reflect.",
     Action.AUDIT: "The user can list them with: thinkback audit",
     Action.JUDGE: "The user can judge answers with: thinkback judge",
+    Action.CHOOSE_EMBEDDER: "The user can have it read with: thinkback reembed --embedder {subject}",
     Action.CHECK: "The user can see what is wrong with: thinkback doctor",
     Action.REPAIR: "The user can repair it with: thinkback doctor --repair",
     Action.SALVAGE: "The user can restore a backup, or save what can be read: thinkback salvage FILE NEW",

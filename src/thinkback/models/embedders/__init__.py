@@ -83,6 +83,14 @@ def _open_static(model: Model, options: OpenOptions) -> Embedder:
     return StaticEmbedder(ensure(model.name, options.fetch, options.progress), model.name, model.weights)
 
 
+def _open_multilingual(model: Model, options: OpenOptions) -> Embedder:
+    from thinkback.models.embedders.multilingual import MultilingualEmbedder
+
+    folders = [ensure(name, options.fetch, options.progress) for name in (model.name, *model.needs)]
+    weights = "+".join([model.weights, *(MODELS[name].weights for name in model.needs)])
+    return MultilingualEmbedder(folders[0], folders[1], model.name, weights)
+
+
 def _open_openai(rest: str, options: OpenOptions) -> Embedder:
     from thinkback.models.embedders import remote
 
@@ -160,7 +168,11 @@ def _json(path: Path) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
-_PINNED: dict[Kind, Callable[[Model, OpenOptions], Embedder]] = {Kind.EMBEDDER: _open_onnx, Kind.STATIC: _open_static}
+_PINNED: dict[Kind, Callable[[Model, OpenOptions], Embedder]] = {
+    Kind.EMBEDDER: _open_onnx,
+    Kind.STATIC: _open_static,
+    Kind.MULTILINGUAL: _open_multilingual,
+}
 
 EMBEDDERS: dict[str, Row] = {
     "openai": Row("openai:MODEL@URL", "any server with OpenAI's /embeddings", _open_openai),

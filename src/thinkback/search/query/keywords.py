@@ -13,7 +13,8 @@ from dataclasses import dataclass, replace
 from functools import cache
 
 from thinkback.model import KeywordQuery, KeywordTerm
-from thinkback.search.query.stopwords import CONTRACTED_ENDINGS, FUNCTION_WORDS, NAMES_WHEN_CAPITALISED, NEGATED_STEMS
+from thinkback.search.query.languages import CHINESE_QUESTIONS, function_words
+from thinkback.search.query.stopwords import CONTRACTED_ENDINGS, NAMES_WHEN_CAPITALISED, NEGATED_STEMS
 from thinkback.stores.segmentation import EAST_ASIAN, PICTURES, SOUTH_EAST_ASIAN, needs_spaces, segment
 
 COLUMNS = ("essence", "content", "tags")
@@ -149,13 +150,16 @@ def _words(text: str, reading: Reading) -> Iterator[_Word]:
     """Split at everything that is not a letter, digit or mark, as FTS5 does, and flag the function words."""
     shouted = text.isupper()
     first = True
+    idle_words = function_words(text) if reading.drop_function_words else frozenset()
+    if reading.drop_function_words and not text.isascii():
+        text = CHINESE_QUESTIONS.sub(" ", text)
     chunks = text.translate(_separators(text, "*-_" if reading.exact else "*")).split()
     for chunk in chunks if reading.repeats else dict.fromkeys(chunks):
         chunk = chunk.strip("-'")
         split = chunk.split("'")
         pieces = [piece for piece in (split if reading.repeats else dict.fromkeys(split)) if piece.strip("*-")]
         for index, piece in enumerate(pieces):
-            idle = _is_contracted(pieces, index) or _is_function_word(piece, first, shouted)
+            idle = _is_contracted(pieces, index) or _is_function_word(piece, first, shouted, idle_words)
             yield from _starred(piece, idle)
             first = False
 
@@ -191,9 +195,9 @@ def _is_contracted(pieces: list[str], index: int) -> bool:
     return len(pieces) == 2 and pieces[1].lower() == "t" and pieces[0].lower() in NEGATED_STEMS
 
 
-def _is_function_word(word: str, first: bool, shouted: bool) -> bool:
+def _is_function_word(word: str, first: bool, shouted: bool, idle_words: frozenset[str]) -> bool:
     lowered = word.lower()
-    if lowered not in FUNCTION_WORDS:
+    if lowered not in idle_words:
         return False
     if len(word) > 1 and word.isupper() and not shouted:
         return False  # an acronym: IT, US, WHO

@@ -10,6 +10,7 @@ from thinkback.search.bounds import one_of
 from thinkback.search.query.keywords import parse_keywords
 from thinkback.search.query.tags import InferredTag, Vocabulary, infer_tags
 from thinkback.search.query.time import Anchor, EnglishExtractor, Rules, TemplatedExtractor
+from thinkback.search.query.time_languages import foreign_time
 
 EXTRACTORS: dict[str, Rules | None] = {
     "english": EnglishExtractor(),
@@ -89,6 +90,13 @@ def focus(query: Query, frequencies: Callable[[Sequence[str]], tuple[int, Mappin
     return replace(query, focused=" ".join(re.sub(pattern, " ", query.text, flags=re.IGNORECASE).split()))
 
 
+def _time(text: str, now: int, zone: tzinfo, parsing: Parsing) -> Anchor | None:
+    """The time that the query names; beside English, also in the languages that have a table."""
+    extract = EXTRACTORS[parsing.time]
+    found = extract(text, now, zone) if extract else None
+    return foreign_time(text, now, zone) if found is None and parsing.time == "english" else found
+
+
 def parse(
     text: str,
     filter: Filter,
@@ -97,7 +105,6 @@ def parse(
     zone: tzinfo = UTC,
 ) -> Query:
     """Pure: the same text, filter and vocabulary always give the same query."""
-    extract = EXTRACTORS[parsing.time]
     words = parse_keywords(
         text, drop_function_words=parsing.drop_function_words, exact=parsing.exact, repeats=parsing.exact
     )
@@ -105,6 +112,6 @@ def parse(
         text=text,
         filter=filter,
         keywords=words if parsing.retry else replace(words, fallback=None),
-        anchor=extract(text, filter.now, zone) if extract else None,
+        anchor=_time(text, filter.now, zone, parsing),
         tags=infer_tags(text, vocabulary) if parsing.tags and vocabulary is not None else (),
     )
