@@ -4,7 +4,7 @@ import json
 import os
 import random
 import stat
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 import numpy as np
@@ -99,7 +99,7 @@ class Random:
         ]
 
 
-Answers = list[tuple[list[Scored], list[Scored], int, list[object]]]
+Answers = list[tuple[list[Scored], list[Scored], int, tuple[int, Mapping[str, int]], list[object]]]
 
 
 def answers(store: SqliteStore, questions: list[tuple[KeywordQuery, np.ndarray, Filter]]) -> Answers:
@@ -108,6 +108,7 @@ def answers(store: SqliteStore, questions: list[tuple[KeywordQuery, np.ndarray, 
             store.search_vectors(vector, filter, 9),
             store.search_keywords(words, filter, 9),
             store.count(filter),
+            store.frequencies([*WORDS[:5], "nowhere"]),
             [value for name, value in store.stats().items() if name != "engine"],
         )
         for words, vector, filter in questions

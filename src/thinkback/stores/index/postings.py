@@ -41,14 +41,20 @@ class MappedPostings:
 
     def find(self, term: bytes) -> tuple[Rows, Floats] | None:
         """The catalogue's rows that hold a term, and its occurrences."""
+        start, end = self.place(term)
+        if start == end:
+            return None
+        return self.rows[start:end].astype(np.intp) + self.first, self.frequencies[start:end].astype(np.float64)
+
+    def place(self, term: bytes) -> tuple[int, int]:
+        """Where the postings of a term begin and end."""
         hashed = crc32(term)
-        for place in range(int(self.hashes.searchsorted(hashed)), len(self.hashes)):
+        for place in range(int(self.hashes.searchsorted(np.uint32(hashed))), len(self.hashes)):
             if self.hashes[place] != hashed:
-                return None
+                break
             if self._term(place) == term:
-                start, end = int(self.ends[place - 1]) if place else 0, int(self.ends[place])
-                return self.rows[start:end].astype(np.intp) + self.first, self.frequencies[start:end].astype(np.float64)
-        return None
+                return int(self.ends[place - 1]) if place else 0, int(self.ends[place])
+        return 0, 0
 
     def triples(self) -> Triples:
         """Everything, to write a segment anew."""

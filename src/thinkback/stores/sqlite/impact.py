@@ -69,6 +69,17 @@ class Impact:
                 scores[rows] += gains
         return scores
 
+    def count(self, term: bytes, catalogue: Catalogue) -> int:
+        """How many living rows hold a term."""
+        total = 0
+        for segment in self.segments:
+            if isinstance(segment, MappedPostings) and not catalogue.dead:
+                start, end = segment.place(term)
+                total += end - start
+            elif (found := _postings(segment, term, catalogue)) is not None:
+                total += len(found[0])
+        return total
+
     def _gains(self, term: bytes, catalogue: Catalogue) -> list[tuple[NDArray[Any], Floats]]:
         found = [postings for segment in self.segments if (postings := _postings(segment, term, catalogue)) is not None]
         hits = sum(len(rows) for rows, _ in found)

@@ -12,9 +12,10 @@ from thinkback.errors import InvalidInput
 from thinkback.model import REFLECTION, Filter, KeywordQuery, Scored
 from thinkback.stores.base import REFUSED
 from thinkback.stores.segmentation import segment
+from thinkback.stores.sqlite.catalogue import Catalogue
 from thinkback.stores.sqlite.filters import clause
 from thinkback.stores.sqlite.fulltext import EXACT, PRESENT, THEMES, WEIGHTS, homes
-from thinkback.stores.sqlite.impact import best, tokens
+from thinkback.stores.sqlite.impact import Impact, best, tokens
 from thinkback.stores.sqlite.index_cache import View
 
 PAYS_FROM_ROWS = 1000  # in smaller stores FTS5 is fast enough
@@ -95,9 +96,19 @@ def frequencies(connection: apsw.Connection, words: Sequence[str]) -> tuple[int,
     total = int(connection.execute(sql, (REFLECTION,)).get)
     connection.execute(f"CREATE VIRTUAL TABLE IF NOT EXISTS temp.terms USING fts5vocab(main, {PRESENT}, row)")
     sql = "SELECT doc FROM temp.terms WHERE term = CAST(? AS TEXT)"
-    spelt = {word: tokens(connection, segment(word)) for word in words}
-    counts = {term: connection.execute(sql, (term,)).get or 0 for terms in spelt.values() for term in terms}
-    return total, {word: min((counts[term] for term in terms), default=0) for word, terms in spelt.items()}
+    return total, _rarest(connection, words, lambda term: connection.execute(sql, (term,)).get or 0)
+
+
+def known_frequencies(
+    connection: apsw.Connection, impact: Impact, catalogue: Catalogue, words: Sequence[str]
+) -> tuple[int, dict[str, int]]:
+    """The same from postings, which need not be read for it."""
+    return impact.alive, _rarest(connection, words, lambda term: impact.count(term, catalogue))
+
+
+def _rarest(connection: apsw.Connection, words: Sequence[str], count: Callable[[bytes], int]) -> dict[str, int]:
+    """The count of each word, or of its rarest part."""
+    return {word: min(map(count, tokens(connection, segment(word))), default=0) for word in words}
 
 
 def score_sql(table: str) -> str:

@@ -332,6 +332,9 @@ class SqliteStore:
         with self._connections.read() as connection:
             if self._connections.in_transaction:
                 return keywords.frequencies(connection, words)
+            view = self._catalogued(connection)
+            if view is not None and view.impact is not None:
+                return keywords.known_frequencies(connection, view.impact, view.catalogue, words)
             contents, kept = counters.contents(connection), self._words.frequencies
             if kept[0] != contents or len(kept[2]) > WORDS_KEPT:
                 kept = self._words.frequencies = (contents, *keywords.frequencies(connection, ()))
