@@ -101,6 +101,7 @@ class AsyncMemory:
     import_values = _in_thread(Memory.import_values)
     embed_missing = _in_thread(Memory.embed_missing)
     reembed = _in_thread(Memory.reembed)
+    reindex = _in_thread(Memory.reindex)
     forget_verified = _in_thread(Memory.forget_verified)
     contest = _in_thread(Memory.contest)
     search_reflections_only = _recall_in_thread(Memory.search_reflections_only)

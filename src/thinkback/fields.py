@@ -136,6 +136,10 @@ FIELDS: tuple[Field, ...] = (
     _kept("retired_at", "time", "When an update replaced this version.", nullable=True, draft=False),
     _said("valid_from", "time", "When it happened or began to be true."),
     _said("valid_to", "time", "When it stopped being true."),
+    _standing(
+        "about_from", "time", "When the time begins that its text tells of; read from the text.", nullable=True, **_BOTH
+    ),
+    _standing("about_to", "time", "When that time ends.", nullable=True, **_BOTH),
     _standing("expires_at", "time", "Hidden after this time; archived by tidy.", nullable=True, **_BOTH),
     _standing("archived_at", "time", "Hidden since this time.", nullable=True, update=True),
     _said("cycle", "integer", "The agent's cycle in which it was said, for recency by cycles."),
@@ -147,6 +151,8 @@ FIELDS: tuple[Field, ...] = (
     _said("agent", "name", "The agent it belongs to."),
     _said("trust", "fraction", "How far the source is trusted, 0 to 1.", default=1.0),
     _kept("embedded", "flag", "Whether it has a vector.", default=False, draft=False, exported=False),
+    # Whether `about_from` and `about_to` are the caller's, not read from the text.
+    _standing("about_given", "flag", default=False, shown=False),
     # Whether `expires_at` is its tier's, not the caller's, and restarts with every recall.
     _standing("slides", "flag", default=False, shown=False),
 )

@@ -69,6 +69,8 @@ class Fields(TypedDict, total=False):
     created_at: Moment | None
     valid_from: Moment | None
     valid_to: Moment | None
+    about_from: Moment | None
+    about_to: Moment | None
     expires_at: Moment | None
     cycle: int | None
     speaker: str | None
@@ -96,6 +98,8 @@ class Changes(TypedDict, total=False):
     position: int | None
     valid_from: Moment | None
     valid_to: Moment | None
+    about_from: Moment | None
+    about_to: Moment | None
     expires_at: Moment | None
     archived_at: Moment | None
     cycle: int | None
@@ -250,6 +254,7 @@ def validate(draft: Draft) -> Draft:
             if checked is not value:
                 changed[name] = checked
     check_interval(draft.valid_from, draft.valid_to)
+    check_interval(draft.about_from, draft.about_to, "about")
     if draft.position is not None and draft.thread is None:
         raise InvalidInput(f"position {draft.position} without a thread; name the thread too", code="no_thread")
     return replace(draft, **changed) if changed else draft
@@ -269,12 +274,11 @@ def validate_changes(changes: Mapping[str, Any], allowed: Sequence[str]) -> dict
     }
 
 
-def check_interval(valid_from: int | None, valid_to: int | None) -> None:
-    """A memory or an edge cannot stop being true before it begins."""
-    if valid_from is not None and valid_to is not None and valid_to < valid_from:
-        raise InvalidInput(
-            f"valid_to ({iso(valid_to)}) lies before valid_from ({iso(valid_from)})", code="ends_before_start"
-        )
+def check_interval(begin: int | None, end: int | None, what: str = "valid") -> None:
+    """A memory or an edge cannot stop being true before it begins, nor tell of a time that ends before it begins."""
+    if begin is not None and end is not None and end < begin:
+        message = f"{what}_to ({iso(end)}) lies before {what}_from ({iso(begin)})"
+        raise InvalidInput(message, code="ends_before_start")
 
 
 def check_text(value: Any, name: str = "text") -> str:

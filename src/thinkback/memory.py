@@ -37,6 +37,7 @@ from thinkback.inputs import (
     text_and_fields,
     validate,
 )
+from thinkback.lifecycle.about import reread
 from thinkback.lifecycle.access_log import AccessLog
 from thinkback.lifecycle.audit import AuditReport, audit
 from thinkback.lifecycle.backup import BackedUp, back_up
@@ -453,6 +454,10 @@ class Memory:
         done = self._embedding.reembed(progress)
         renew(self.store, self.clock())
         return done
+
+    def reindex(self) -> int:
+        """Read again what is derived from the texts, the times they tell of; return how many memories changed."""
+        return reread(self.store, self.clock())
 
     def reflect(
         self, dry_run: bool = False, progress: Progress | None = None, *, settings: Consolidation = PUBLISHED

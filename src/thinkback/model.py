@@ -72,6 +72,8 @@ class StoredRecord:
     retired_at: int | None = None  # when an update replaced this version
     valid_from: int | None = None
     valid_to: int | None = None
+    about_from: int | None = None  # the time its text tells of: "last weekend"
+    about_to: int | None = None
     expires_at: int | None = None
     archived_at: int | None = None
     cycle: int | None = None
@@ -83,6 +85,7 @@ class StoredRecord:
     agent: str | None = None
     trust: float = 1.0
     embedded: bool = False
+    about_given: bool = False  # the caller said what time it is about; nobody reads it from the text
     slides: bool = False  # `expires_at` is its tier's, not the caller's, and restarts with every recall
 
     @property
@@ -114,6 +117,8 @@ class Draft:
     recorded_at: int | None = None
     valid_from: int | None = None
     valid_to: int | None = None
+    about_from: int | None = None
+    about_to: int | None = None
     expires_at: int | None = None
     archived_at: int | None = None
     cycle: int | None = None
@@ -124,6 +129,7 @@ class Draft:
     user: str | None = None
     agent: str | None = None
     trust: float = 1.0
+    about_given: bool = False
     slides: bool = False
     vector: Vector | None = None
     passages: Passages | None = None  # of a long text, in the same embedding space
@@ -202,6 +208,8 @@ class Record:
     retired_at: datetime | None
     valid_from: datetime | None
     valid_to: datetime | None
+    about_from: datetime | None
+    about_to: datetime | None
     expires_at: datetime | None
     archived_at: datetime | None
     cycle: int | None

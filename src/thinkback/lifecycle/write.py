@@ -6,6 +6,7 @@ from typing import Any
 
 from thinkback.errors import unknown_memory
 from thinkback.lifecycle import journal
+from thinkback.lifecycle.about import GIVEN, retold, with_about
 from thinkback.lifecycle.corroboration import confirm, reworded
 from thinkback.lifecycle.journal import Action
 from thinkback.lifecycle.reflect.promote import RAISED, raised
@@ -19,7 +20,7 @@ BULK = 32  # repetitions in a batch of more memories are left to `tidy`, so that
 
 def remember(store: Store, drafts: Sequence[Draft], space: EmbeddingSpace | None, now: int) -> list[StoredRecord]:
     """Store drafts in one transaction, and raise the confidence of older memories that they repeat."""
-    dated = [with_expiry(draft, now) for draft in drafts]
+    dated = [with_about(with_expiry(draft, now), now) for draft in drafts]
     if len(dated) > BULK:
         return store.add(dated, now, space)
     with store.transaction():
@@ -48,6 +49,8 @@ def new_version(
 ) -> None:
     """Write a new version with the vectors of a draft; corroborations that no longer hold for its text or source are removed."""
     store.update(record.id, changes, now, embedded.vector, space, embedded.passages)
+    if "text" in changes:
+        retold(store, record, changes["text"], now)
     if changes.keys() & {"text", "source"}:
         reworded(store, record.id, now)
 
@@ -55,6 +58,8 @@ def new_version(
 def change_standing(store: Store, record: StoredRecord, changes: Mapping[str, Any], now: int) -> None:
     """Change fields in place. A given confidence becomes the new claim; a given priority is no longer a promotion."""
     after = dict(with_lifetime(record, changes, now))
+    if changes.keys() & set(GIVEN):
+        after["about_given"] = True
     if "confidence" in changes:
         after |= {
             "claim": changes["confidence"],

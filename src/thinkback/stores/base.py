@@ -275,6 +275,13 @@ class Store(Protocol):
         """Nearest by date to a moment, on either side of it; the score is minus the distance in microseconds."""
         ...
 
+    def about(self, begin: int, end: int, filter: Filter, limit: int) -> Scores:
+        """Memories whose text tells of a time that overlaps [begin, end); the nearest middle first.
+
+        The score is minus the distance in microseconds of the two middles.
+        """
+        ...
+
     # -- vectors
     def embedding_space(self) -> EmbeddingSpace | None: ...
     def vectors(self, ids: Sequence[str]) -> dict[str, Vector]: ...

@@ -299,7 +299,8 @@ def back_to(connection: apsw.Connection, version: int) -> None:
     """Makes the file one that an earlier schema wrote."""
     for column in {1: ("slides", "claim", "claimed_at", "speaker"), 2: ("claim", "claimed_at", "speaker")}[version]:
         connection.execute(f"ALTER TABLE memories DROP COLUMN {column}")
-    for column in ("user", "agent"):
+    connection.execute("DROP INDEX memories_about")
+    for column in ("user", "agent", "about_from", "about_to", "about_given"):
         connection.execute(f"ALTER TABLE memories DROP COLUMN {column}")
     connection.execute("DROP TABLE fts_exact")
     connection.execute("DROP TABLE passages")
@@ -358,7 +359,9 @@ def test_an_older_file_gets_the_index_of_exact_words_once_and_says_how_far_it_is
     connection = apsw.Connection(str(path))
     connection.execute(
         "DROP TABLE fts_exact; DROP TABLE passages; ALTER TABLE memories DROP COLUMN speaker; "
-        "ALTER TABLE memories DROP COLUMN user; ALTER TABLE memories DROP COLUMN agent; PRAGMA user_version = 3"
+        "ALTER TABLE memories DROP COLUMN user; ALTER TABLE memories DROP COLUMN agent; DROP INDEX memories_about; "
+        "ALTER TABLE memories DROP COLUMN about_from; ALTER TABLE memories DROP COLUMN about_to; "
+        "ALTER TABLE memories DROP COLUMN about_given; PRAGMA user_version = 3"
     )
     connection.close()
     heard: list[tuple[int, int]] = []

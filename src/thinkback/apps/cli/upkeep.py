@@ -229,6 +229,17 @@ def _show_embedded(count: int, common: Common) -> None:
     show_result(common, {"embedded": count}, line)
 
 
+@command(app, panel=PANEL, example="thinkback reindex")
+def reindex(common: Common) -> None:
+    """Read again the times that memories tell of ("last weekend"); those that you gave yourself stay."""
+    from thinkback.apps.words import counted
+
+    with existing_memory(common) as memory:
+        count = memory.reindex()
+    line = styled("changed", "green") + styled(f" {counted(count, 'memory', 'memories')}")
+    show_result(common, {"changed": count}, line)
+
+
 @command(app, panel=PANEL, example="thinkback settings\nTHINKBACK_RECIPE=precise thinkback settings --json")
 def settings(common: Common) -> None:
     """Show every setting, its value and where it came from."""

@@ -1,7 +1,8 @@
-"""The dates leg: memories dated at the time the query names, so that they are found even when no word matches."""
+"""The dates leg: memories dated at the time the query names, or telling of it, so that they are found even if no word matches."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from math import inf
 from typing import ClassVar
 
 from thinkback.clock import iso
@@ -37,12 +38,18 @@ class Dates(Leg):
         near = store.dated(anchor.centre_us, window, self.limit)
         if len(near) >= min(self.limit, CROWD) and store.count(window) * 2 > store.count(everything):
             return Run(self.name, skipped="most memories are of the time the query names")
-        return Run(self.name, tuple(Scored(hit.id, hit.score / max(anchor.tolerance_us, 1)) for hit in near))
+        start, end = anchor.reach
+        told = store.about(start, end + 1, everything, self.limit)
+        best: dict[str, float] = {}
+        for hit in (*near, *told):
+            best[hit.id] = max(hit.score / max(anchor.tolerance_us, 1), best.get(hit.id, -inf))
+        nearest = sorted(best.items(), key=lambda item: (-item[1], item[0]))[: self.limit]
+        return Run(self.name, tuple(Scored(id, score) for id, score in nearest))
 
     def leaves_out(self, record: StoredRecord, query: Query, store: Store, earlier: Sequence[Run]) -> str | None:
         if record.kind == REFLECTION and without_reflections(query.filter).rejects(record):
             return "a reflection has no date of its own"
-        return f"it is dated {iso(record.date)}, outside the time the query names"
+        return f"it is dated {iso(record.date)} and tells of no other time, outside the time the query names"
 
 
 def within(filter: Filter, anchor: Anchor) -> Filter:

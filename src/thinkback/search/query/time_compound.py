@@ -189,7 +189,7 @@ def _whole(text: str, now: Now) -> Reading:
     return now.span(date(today.year - back, 1, 1), date(today.year - back + 1, 1, 1))
 
 
-def _days(reading: Reading, now: Now) -> tuple[date, date]:
+def days_of(reading: Reading, now: Now) -> tuple[date, date]:
     """The days a reading names, the last one exclusive; of a time without borders those of its window."""
     first, last = (from_us(us).astimezone(now.local.tzinfo) for us in (reading.first_us, reading.last_us))
     if last - first <= timedelta(days=2) and first.time() != _MIDNIGHT:  # "yesterday" has no borders
@@ -227,11 +227,11 @@ def _period(found: re.Match[str], now: Now, simple: Simple) -> tuple[date, date]
     """The days of the month, season or year that a part belongs to; its year may stand elsewhere: "last year in early May"."""
     around = simple(found.string, now)
     if around and around[0] < found.end("period") and around[1] > found.start("period"):
-        days = _days(around[2], now)
+        days = days_of(around[2], now)
         if (days[1] - days[0]).days >= 28 and not _WHOLE.fullmatch(found["period"]):
             return days
     period = None if _other_word(found, "period") else _point(found["period"], now, simple)
-    return None if period is None else _days(period, now)
+    return None if period is None else days_of(period, now)
 
 
 def _part(found: re.Match[str], now: Now, simple: Simple) -> Reading | None:
@@ -326,7 +326,7 @@ def _before_last(found: re.Match[str], now: Now, simple: Simple) -> Reading | No
     last = simple(f"last {unit}", now)
     if last is None:
         return None
-    first, end = _days(last[2], now)
+    first, end = days_of(last[2], now)
     return _span(now, first.replace(year=first.year - 1), end.replace(year=end.year - 1))
 
 
@@ -335,7 +335,7 @@ def _beside(found: re.Match[str], now: Now, simple: Simple) -> Reading | None:
     point = _point(found["point"], now, simple)
     if point is None:
         return None
-    named, unit, before = _days(point, now), found["unit"].lower(), found["side"].lower() == "before"
+    named, unit, before = days_of(point, now), found["unit"].lower(), found["side"].lower() == "before"
     day = named[0] if before else named[1] - timedelta(days=1)
     if point.tolerance_us <= 3 * DAY:
         day = _day(point, now)
@@ -380,7 +380,7 @@ def _range(found: re.Match[str], now: Now, simple: Simple) -> Reading | None:
     first, second = (_point(found[name], now, simple, shared) for name in ("first", "second"))
     if first is None or second is None:
         return None
-    begin, end = _days(first, now)[0], _days(second, now)[1]
+    begin, end = days_of(first, now)[0], days_of(second, now)[1]
     if begin >= end and not years[0]:  # "from November to February"
         begin = begin.replace(year=begin.year - 1, day=min(begin.day, 28))
     return _between(now, begin, end) if (end - begin).days <= _HORIZON else None
@@ -391,7 +391,7 @@ def _since(found: re.Match[str], now: Now, simple: Simple) -> Reading | None:
     point = _point(found["point"], now, simple)
     if point is None or _other_word(found, "point") or _counts(found):
         return None
-    first, end = _days(point, now)
+    first, end = days_of(point, now)
     begin = end if found["bound"].lower() == "after" else first
     return _between(now, max(begin, now.today - timedelta(days=_HORIZON)), now.today + timedelta(days=1))
 
@@ -401,7 +401,7 @@ def _until(found: re.Match[str], now: Now, simple: Simple) -> Reading | None:
     point = _point(found["point"], now, simple)
     if point is None or _other_word(found, "point") or _counts(found):
         return None
-    first, end = _days(point, now)
+    first, end = days_of(point, now)
     bound = " ".join(found["bound"].lower().split())
     if bound == "by" and not re.search(r"[0-9]", found["point"]):
         return None

@@ -105,6 +105,18 @@ def dated(tx: Tx, moment: int, filter: Filter, limit: int, matching: Matching) -
     return sorted(near, key=lambda hit: (-hit.score, hit.id))[: max(limit, 0)]
 
 
+def about(tx: Tx, begin: int, end: int, filter: Filter, limit: int, matching: Matching) -> list[Scored]:
+    """Those whose text tells of a time that overlaps [begin, end), the nearest middle first; ties by id."""
+    params = tx.params(most=limit, middle=(begin + end) // 2, begin=begin, end=end)
+    passing = clause(filter, params, matching=matching)
+    sql = (
+        "SELECT m.id, abs((m.about_from + m.about_to) / 2 - %(middle)s::bigint) AS away FROM thinkback.memories m "
+        f"WHERE m.about_from IS NOT NULL AND m.about_from < %(end)s::bigint AND m.about_to > %(begin)s::bigint AND {passing} "
+        "ORDER BY away, m.id LIMIT greatest(%(most)s::bigint, 0)"
+    )
+    return [Scored(id, float(-away)) for id, away in tx.rows(sql, params)]
+
+
 def history(tx: Tx, id: str) -> list[StoredRecord]:
     """Every version, the present one last."""
     sql = "WHERE m.space = %(space)s AND m.id = %(id)s ORDER BY m.retired_at IS NULL, m.recorded_at, m.seq"

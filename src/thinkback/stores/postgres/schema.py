@@ -240,6 +240,12 @@ def _like(connection: Connection, old: str, new: str) -> None:
             )
 
 
+def _by_what_it_is_about(connection: Connection) -> None:
+    """Index the times that texts tell of."""
+    where = "WHERE about_from IS NOT NULL AND retired_at IS NULL"
+    connection.execute(f"CREATE INDEX memories_about ON thinkback.memories (space, about_from, about_to) {where}")
+
+
 _added: list[str] = []  # fields that came after version 1
 
 
@@ -261,6 +267,10 @@ MIGRATIONS: tuple[Migration, ...] = (
     adds("user", "name"),
     adds("agent", "name"),
     _passages_of_long_texts,
+    adds("about_from", "time"),
+    adds("about_to", "time"),
+    adds("about_given", "flag", "0"),
+    _by_what_it_is_about,
 )
 VERSION = len(MIGRATIONS)
 FIELDS_KNOWN = tuple(name for name, _ in _FIRST_FIELDS) + tuple(_added)

@@ -329,6 +329,9 @@ class PostgresStore:
     def dated(self, moment: int, filter: Filter, limit: int) -> Scores:
         return self._read(lambda tx: reads.dated(tx, moment, filter, limit, self._matching(tx, filter)))
 
+    def about(self, begin: int, end: int, filter: Filter, limit: int) -> Scores:
+        return self._read(lambda tx: reads.about(tx, begin, end, filter, limit, self._matching(tx, filter)))
+
     # -- vectors
 
     def embedding_space(self) -> EmbeddingSpace | None:

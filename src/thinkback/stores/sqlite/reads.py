@@ -83,6 +83,17 @@ def dated(connection: apsw.Connection, moment: int, filter: Filter, limit: int) 
     return sorted(near, key=lambda hit: (-hit.score, hit.id))[:limit]
 
 
+def about(connection: apsw.Connection, begin: int, end: int, filter: Filter, limit: int) -> list[Scored]:
+    """Those whose text tells of a time that overlaps [begin, end), the nearest middle first; ties by id."""
+    passing: Clause = clause(filter)
+    sql = (
+        f"SELECT m.id, abs((m.about_from + m.about_to) / 2 - ?) AS away FROM memories m WHERE m.about_from IS NOT NULL "
+        f"AND m.about_from < ? AND m.about_to > ? AND {passing.sql} ORDER BY away, m.id LIMIT ?"
+    )
+    found = connection.execute(sql, ((begin + end) // 2, end, begin, *passing.bindings, max(limit, 0)))
+    return [Scored(id, float(-away)) for id, away in found]
+
+
 def history(connection: apsw.Connection, id: str) -> list[StoredRecord]:
     """Every version, the present one last."""
     return select(connection, "WHERE m.id = ? ORDER BY m.retired_at IS NULL, m.recorded_at, m.seq", (id,))

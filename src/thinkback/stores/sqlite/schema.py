@@ -210,6 +210,15 @@ def _passages_of_long_texts(connection: apsw.Connection) -> None:
     connection.execute("CREATE UNIQUE INDEX passages_of ON passages (seq, generation, ordinal)")
 
 
+def _what_it_is_about(connection: apsw.Connection) -> None:
+    """Add the time that a text tells of; memories that were written before have none until they are read again."""
+    connection.execute("ALTER TABLE memories ADD COLUMN about_from INTEGER")
+    connection.execute("ALTER TABLE memories ADD COLUMN about_to INTEGER")
+    connection.execute("ALTER TABLE memories ADD COLUMN about_given INTEGER NOT NULL DEFAULT 0")
+    where = "WHERE about_from IS NOT NULL AND retired_at IS NULL"
+    connection.execute(f"CREATE INDEX memories_about ON memories (about_from, about_to, id) {where}")
+
+
 Progress = Callable[[int, int], None]
 Migration = Callable[
     [apsw.Connection], Iterator[tuple[int, int]] | None
@@ -223,6 +232,7 @@ MIGRATIONS: tuple[Migration, ...] = (
     _strongest_edges,
     _whose,
     _passages_of_long_texts,
+    _what_it_is_about,
 )
 VERSION = len(MIGRATIONS)
 

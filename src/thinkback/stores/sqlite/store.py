@@ -416,6 +416,10 @@ class SqliteStore:
         with self._connections.read() as connection:
             return reads.dated(connection, moment, filter, limit)
 
+    def about(self, begin: int, end: int, filter: Filter, limit: int) -> Scores:
+        with self._connections.read() as connection:
+            return reads.about(connection, begin, end, filter, limit)
+
     def _matrix_view(self, connection: apsw.Connection) -> View:
         # Uncommitted rows must not reach the shared indexes: the transaction may be rolled back.
         indexes = IndexCache() if self._connections.in_transaction else self._indexes

@@ -214,6 +214,23 @@ class SearchLaws:
         assert len(store.dated(asked, Filter(now=NOW), 99)) == 8
         assert store.dated(asked, Filter(now=NOW), 0) == []
 
+    def test_the_times_that_texts_tell_of(self, store: Store) -> None:
+        """Those that overlap the period, the nearest middle first, ties by id; a memory that tells of none is not found."""
+        spans = {"a": (0, 1), "b": (2, 3), "c": (2, 3), "d": (0, 10), "e": (9, 10)}
+        drafts = [
+            Draft(text=f"memory {id}", id=id, about_from=NOW + first * DAY, about_to=NOW + last * DAY)
+            for id, (first, last) in spans.items()
+        ]
+        store.add([*drafts, Draft(text="of no time", id="f")], NOW)
+        begin, end = NOW + 2 * DAY, NOW + 3 * DAY
+        found = store.about(begin, end, Filter(now=NOW), 9)
+        assert [(hit.id, hit.score) for hit in found] == [("b", 0.0), ("c", 0.0), ("d", -2.5 * DAY)]
+        assert ids(store.about(NOW, NOW + DAY, Filter(now=NOW), 9)) == ["a", "d"]
+        assert ids(store.about(begin, end, Filter(now=NOW, ids=frozenset("df")), 9)) == ["d"]
+        assert store.about(begin, end, Filter(now=NOW), 0) == []
+        store.forget(["b"])
+        assert ids(store.about(begin, end, Filter(now=NOW), 9)) == ["c", "d"]
+
     @pytest.mark.parametrize(("fields", "asked"), FILTERS.values(), ids=FILTERS)
     def test_every_search_obeys_every_filter(self, store: Store, fields: dict[str, Any], asked: dict[str, Any]) -> None:
         wanted = put_one(store, "a word to find", **fields)
