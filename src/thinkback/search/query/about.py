@@ -18,13 +18,16 @@ LONGEST_PERIOD = 366 * DAY
 _EXTRACT = EnglishExtractor()
 _WEEKDAY = r"(?:mon|tues|wednes|thurs|fri|satur|sun)day"
 _COUNTS = {"a": 1, "an": 1, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "ten": 10}
-# Any word that a time phrase contains; a text without one is not read further.
-_HINT = re.compile(
-    r"\b(?:[12]\d{3}|ago|yesterday|to(?:day|night|morrow)|last|past|next|this|tonight|weekend|before|after|between|from|early|mid|late"
-    rf"|on|in|during|over|at|for|by|of|q[1-4]|h[12]|{_WEEKDAY}|january|february|march|april|may|june|july|august|september|october"
-    r"|november|december|jan|feb|mar|apr|jun|jul|aug|sept?|oct|nov|dec)\b",
-    re.IGNORECASE,
+# Every time phrase holds one of these words, or a year; a text without one is not read further.
+_HINTS = frozenset(
+    """ago yesterday today tonight tomorrow morning afternoon evening night days week weeks weekend weekends month months year years
+    spring summer autumn fall winter q1 q2 q3 q4 h1 h2 quarter monday tuesday wednesday thursday friday saturday sunday mon tue tues
+    wed thu thurs fri sat sun january february march april may june july august september october november december jan feb mar apr
+    jun jul aug sep sept oct nov dec christmas xmas boxing halloween valentine easter thanksgiving juneteenth independence memorial
+    labor veterans mother father patrick""".split()  # noqa: SIM905
 )
+_YEAR = re.compile(r"(?:19|20)\d\d")
+_WORD = re.compile(r"[a-z]+[1-4]?")
 _HABIT = re.compile(r"\b(?:every|each|any|most|usually|always|often|typically)\b[^.!?\n]{0,24}\Z", re.IGNORECASE)
 _OPEN = re.compile(r"(?:ever\s+)?since|after|before|prior|until|till|up\s+to|by|as\s+of", re.IGNORECASE)
 _LAST = re.compile(r"last\s+(week|month|year)", re.IGNORECASE)
@@ -41,7 +44,8 @@ _AHEAD = re.compile(
 def about(text: str, said_us: int, zone: tzinfo = UTC) -> tuple[int, int] | None:
     """The first day and the day after the last, as moments, that a text said at this time is about; None if it names none."""
     read = text[:LONGEST_READ]
-    now = Now.of(said_us, zone) if _HINT.search(read) else None
+    hinted = not _HINTS.isdisjoint(_WORD.findall(read.lower())) or _YEAR.search(read)
+    now = Now.of(said_us, zone) if hinted else None
     if now is None:
         return None
     found, ahead = _EXTRACT(read, said_us, zone), _AHEAD.search(read)
