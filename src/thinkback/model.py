@@ -563,6 +563,7 @@ class Hit:
     relevance: float = 0.0  # the probability that it answers, 0 to 1; 0 where nothing was asked
     evidence: tuple[Evidence, ...] = ()  # what the relevance was computed from
     passage: Passage | None = None  # of a long text: the part that fits the query best
+    supersedes: tuple[str, ...] = ()  # hits whose value it seems to replace; a guess, which `contest` makes a fact
 
     @property
     def id(self) -> str:
@@ -579,7 +580,8 @@ class Hit:
 
     def to_dict(self) -> dict[str, Any]:
         """The hit as JSON carries it, in the shape of the HTTP API."""
-        parts = {name: plain(getattr(self, name)) for name in ("placings", "contributions", "members", "evidence")}
+        listed = ("placings", "contributions", "members", "evidence", "supersedes")
+        parts = {name: plain(getattr(self, name)) for name in listed}
         return {
             "rank": self.rank,
             "score": self.score,
@@ -600,7 +602,8 @@ class Hit:
         ]
         places = ", ".join(f"{p.leg} #{p.rank} ({p.score:.4g})" for p in self.placings) or "no leg"
         where = [] if self.passage is None else [f"passage: characters {self.passage.start} to {self.passage.end}"]
-        return "\n".join([f"found by {places}", *where, *rows, f"={self.score:.6f}", *self._relevant()])
+        newer = [f"supersedes? {id}" for id in self.supersedes]
+        return "\n".join([f"found by {places}", *where, *rows, f"={self.score:.6f}", *newer, *self._relevant()])
 
     def _relevant(self) -> list[str]:
         if not self.evidence:

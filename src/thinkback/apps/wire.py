@@ -111,6 +111,7 @@ class HitShape(TypedDict):
     evidence: list[EvidenceShape]
     members: list[str]
     passage: PassageShape | None
+    supersedes: list[str]  # hits whose value it seems to replace; a guess
 
 
 class ScoredShape(TypedDict):
@@ -250,6 +251,7 @@ def hit(found: Hit) -> HitShape:
         "evidence": [shaped(EvidenceShape, one) for one in found.evidence],
         "members": list(found.members),
         "passage": None if found.passage is None else shaped(PassageShape, found.passage),
+        "supersedes": list(found.supersedes),
     }
 
 

@@ -29,8 +29,10 @@ from thinkback.search.ranking import NEWEST, Gathered, Ordered, rank, reach
 from thinkback.search.recipes.model import Recipe
 from thinkback.search.relevance import HEAD, Judge, Relevance
 from thinkback.search.selection import Ranked, Selection, select
+from thinkback.search.signals.updates import Updates
 from thinkback.search.thread_order import gaps
 from thinkback.search.trace import Recall, Trace
+from thinkback.search.updates import replaced
 from thinkback.stores.base import Store, StoreState
 
 FEWEST_NEWEST = 100  # as deep as other legs look, so that a token budget has a choice
@@ -54,7 +56,8 @@ def search(
     kept, drops = select(in_order(ordered), recipe.selection.under(filter), gathered.vectors, excerpts.text)
     notes.lap("select")
     judge = _judge(ordered, gathered, engine, verdicts)
-    hits = _hits(kept, ordered, gathered.runs, judge, excerpts)
+    asked = text if any(isinstance(term.signal, Updates) and term.weight for term in recipe.signals) else ""
+    hits = _hits(kept, ordered, gathered.runs, judge, excerpts, asked)
     hits, irrelevant = relevant(hits, recipe.selection.min_relevance)
     notes.lap("relevance")
     trace = Trace(
@@ -322,14 +325,21 @@ def relevant(hits: Sequence[Hit], least: float) -> tuple[tuple[Hit, ...], list[D
 
 
 def _hits(
-    kept: Sequence[Ranked], ordered: Ordered, runs: Sequence[Run], judge: Judge | None, excerpts: Excerpts
+    kept: Sequence[Ranked],
+    ordered: Ordered,
+    runs: Sequence[Run],
+    judge: Judge | None,
+    excerpts: Excerpts,
+    question: str = "",
 ) -> tuple[Hit, ...]:
+    """The kept candidates with everything about them; for a `question`, also what each seems to replace."""
     wanted = {candidate.record.id for candidate in kept}
     placings: dict[str, list[Placing]] = {id: [] for id in wanted}
     for run in runs:
         for rank_in_leg, hit in enumerate(run.hits, 1):
             if hit.id in wanted:
                 placings[hit.id].append(Placing(run.leg, rank_in_leg, hit.score))
+    newer = replaced([candidate.record for candidate in kept], question) if question else {}
     judged = [Relevance() if judge is None else judge.hit(candidate.record) for candidate in kept]
     return tuple(
         Hit(
@@ -342,6 +352,7 @@ def _hits(
             relevance=found.probability,
             evidence=found.evidence,
             passage=excerpts.of(candidate.record),
+            supersedes=tuple(old for old, new in newer.items() if new == candidate.record.id),
         )
         for place, (candidate, found) in enumerate(zip(kept, judged, strict=True), 1)
     )

@@ -88,8 +88,9 @@ def test_a_question_in_the_first_person_asks_for_the_users_own_words():
     assert Ranker(own=1.0).values(asked) == pytest.approx([1.0, 0.5, 0.25, 0])
 
 
-def test_the_default_adds_it_last():
-    term = named("default").signals[-1]
+def test_the_default_adds_it_before_it_looks_for_updates():
+    term, last = named("default").signals[-2:]
+    assert last.signal.name == "updates"
     assert isinstance(term.signal, Ranker)
     assert term.how == "add"
 

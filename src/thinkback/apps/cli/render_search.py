@@ -51,6 +51,9 @@ def _hit(hit: Hit, named: Mapping[str, Record], explained: bool) -> RenderableTy
         f"{hit.relevance:.0%}" if hit.evidence else "",
         styled(moment(record.date), "blue") + styled("  ") + _part(hit) + details(record),
     )
+    for older in hit.supersedes:
+        words = f"supersedes? {older}; if so: thinkback contest {hit.id} {older}"
+        grid.add_row("", "", styled(words, "yellow"))
     return Group(grid, Padding(explanation(hit), (0, 0, 1, 5))) if explained else grid
 
 

@@ -20,6 +20,7 @@ from thinkback.search.signals.recency import Recency
 from thinkback.search.signals.reflection import Reflection
 from thinkback.search.signals.tags import Tags
 from thinkback.search.signals.temporal import Temporal
+from thinkback.search.signals.updates import Updates
 
 # Learned on development sets of conversations, chats with an assistant, meetings and whole sessions: docs/benchmarks.md.
 RANKER = Ranker(
@@ -76,6 +77,7 @@ DEFAULT = Recipe(
         Term(signal=Tags(), how="multiply"),
         Term(signal=Reflection(), how="multiply"),
         Term(signal=RANKER, how="add"),
+        Term(signal=Updates(), how="add"),
     ),
     parsing=Parsing(focus=True),
 )

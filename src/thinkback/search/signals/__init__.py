@@ -12,6 +12,7 @@ from thinkback.search.signals.recency import Recency
 from thinkback.search.signals.reflection import Reflection
 from thinkback.search.signals.tags import Tags
 from thinkback.search.signals.temporal import Temporal
+from thinkback.search.signals.updates import Updates
 from thinkback.search.signals.voice import Voice
 
 SIGNALS: dict[str, type[Signal]] = {
@@ -29,6 +30,7 @@ SIGNALS: dict[str, type[Signal]] = {
         Decay,
         Reflection,
         Ranker,
+        Updates,
     )
 }
 

@@ -1,0 +1,101 @@
+"""Updates without a language model: two memories that state the same thing with another value.
+
+"The response time is 800 ms" and, later, "the response time has improved to 250 ms": both have a value of the same unit, and the
+words around the two values share at least two words of the question. Then the newer one seems to replace the older one. It is a
+guess: nothing in the store changes, the hit says so, and `contest` makes it a fact.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+
+from thinkback.model import REFLECTION, StoredRecord
+from thinkback.search.query.stopwords import FUNCTION_WORDS
+from thinkback.search.speakers import ASSISTANT, speaker
+
+LONGEST_READ = 2000  # characters
+BEFORE, AFTER = 14, 6  # words around a value that tell what it is the value of
+SHARED = 2  # words that both contexts and the question must share
+_MONTHS = frozenset("jan feb mar apr may jun jul aug sep oct nov dec".split())  # noqa: SIM905
+_TOKEN = re.compile(r"[$€£]?\d+(?:[.,:/]\d+)*%?|[^\W\d_]+|[.!?;\n]")
+_PAST = re.compile(
+    r"\b(?:at first|first(?=\s*[:?]|\s*$)|initial(?:ly)?|original(?:ly)?|before|previous(?:ly)?|earlier|used to|chang\w*|history"
+    r"|between|old|over time)\b",
+    re.IGNORECASE,
+)
+
+Fact = tuple[str, str, frozenset[str]]  # unit, value, and the words around it
+
+
+def replaced(records: Sequence[StoredRecord], question: str) -> Mapping[str, str]:
+    """Of these memories, the id of a newer one by each older one that it seems to replace, for a question of today."""
+    asked = frozenset(map(_stem, _words(question)))
+    if len(asked) < SHARED or _PAST.search(question):
+        return {}
+    told = [(record, _told(record, asked)) for record in records if record.kind != REFLECTION]
+    told = sorted(((record, facts) for record, facts in told if facts), key=lambda one: (-one[0].date, one[0].id))
+    found: dict[str, str] = {}
+    for place, (older, facts) in enumerate(told):
+        for newer, values in told[:place]:
+            if newer.date > older.date and _other_value(values, facts) and older.id not in found:
+                found[older.id] = newer.id
+    return found
+
+
+def _told(record: StoredRecord, asked: frozenset[str]) -> list[Fact]:
+    """The values a memory states of what is asked; an assistant repeats and proposes, it does not know."""
+    if speaker(record) == ASSISTANT:
+        return []
+    facts = ((unit, value, words & asked) for unit, value, words in _facts(record.text[:LONGEST_READ]))
+    return [fact for fact in facts if len(fact[2]) >= SHARED]
+
+
+def _other_value(newer: Sequence[Fact], older: Sequence[Fact]) -> bool:
+    """Whether the two give different values of one unit for the same words, and share no such value."""
+    pairs = [(a, b) for a in newer for b in older if _same_unit(a, b) and len(a[2] & b[2]) >= SHARED]
+    return bool(pairs) and all(a[1] != b[1] for a, b in pairs)
+
+
+def _same_unit(a: Fact, b: Fact) -> bool:
+    """The same unit, or none for the one and for the other a word that both have: "165" commits."""
+    return a[0] == b[0] or ("" in (a[0], b[0]) and (a[0] or b[0]) in a[2] & b[2])
+
+
+@lru_cache(maxsize=512)
+def _facts(text: str) -> tuple[Fact, ...]:
+    """Every number of a text with its unit and the words around it in the sentence."""
+    tokens = _TOKEN.findall(text)
+    found: list[Fact] = []
+    for place, token in enumerate(tokens):
+        if token[-1].isdigit() or token[-1] == "%":
+            before = _sentence(tokens[max(0, place - BEFORE) : place][::-1])
+            after = _sentence(tokens[place + 1 : place + 1 + AFTER])
+            words = frozenset(_stem(word) for word in (*before, *after) if word not in FUNCTION_WORDS)
+            found.append((_unit(token, before[:1], after[:1]), token.strip("$€£%"), words))
+    return tuple(found)
+
+
+def _sentence(tokens: Sequence[str]) -> list[str]:
+    """The words up to the end of the sentence, lower-cased."""
+    words: list[str] = []
+    for token in tokens:
+        if token in ".!?;\n":
+            break
+        words.append(token.lower())
+    return words
+
+
+def _unit(token: str, before: Sequence[str], after: Sequence[str]) -> str:
+    if token[-1] == "%" or token[0] in "$€£":
+        return token[-1] if token[-1] == "%" else token[0]
+    if before and before[0][:3] in _MONTHS:
+        return "date"
+    return _stem(after[0]) if after and after[0] not in FUNCTION_WORDS and after[0].isalpha() else ""
+
+
+def _words(text: str) -> list[str]:
+    return [word for word in _TOKEN.findall(text.lower()) if word.isalpha() and word not in FUNCTION_WORDS]
+
+
+def _stem(word: str) -> str:
+    return re.sub(r"(?:ing|ies|es|ed|s|e)$", "", word) if len(word) > 4 else word
