@@ -35,8 +35,8 @@ p.note, small { color: var(--faint); } p.note { margin: .3rem 0; overflow-wrap: 
 .scroll { overflow-x: auto; }
 table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
 th, td { padding: .35rem .6rem; border-bottom: 1px solid var(--rule); text-align: right; white-space: nowrap; }
-th:first-child, td:first-child { text-align: left; }
-td small { display: block; }
+th:first-child, td:first-child { text-align: left; white-space: normal; overflow-wrap: anywhere; min-width: 7rem; }
+td small { display: block; white-space: normal; }
 .plots { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 30rem), 1fr)); gap: 1rem; }
 figure { margin: 0; } figcaption { font-weight: 600; }
 svg { width: 100%; height: auto; } svg text { font-size: 11px; fill: var(--faint); }

@@ -130,6 +130,8 @@ def test_nothing_runs_in_any_view(opened: Opening, inspected: Inspected) -> None
         ("#/timeline", "[data-thread]"),
         ("#/graph", ".node"),
         ("#/reflections", ".theme"),
+        ("#/tune?q=payload&limit=100", ".tune-right .card"),
+        ("#/keep", ".health-part"),
         ("#/health", ".tile"),
     ):
         page.goto(f"{inspected.url}/{hash}")
@@ -148,6 +150,27 @@ def test_nothing_runs_when_every_memory_is_opened(opened: Opening) -> None:
     page.locator("main .card.current .bar").hover()
     page.locator(".panel summary").last.click()
     expect(page.locator(".versions li").first).to_be_visible()
+    harmless(page)
+
+
+def test_nothing_runs_where_it_is_edited_linked_forgotten_or_imported(opened: Opening, inspected: Inspected) -> None:
+    page = opened("#/search?q=payload&limit=100")
+    expect(page.locator("main .card .bar")).to_have_count(51)
+    panel, form = page.locator("#panel"), page.locator("#form")
+    for name in ("Edit", "Link", "Forget"):
+        panel.get_by_role("button", name=name).click()
+        if name == "Link":
+            form.get_by_label("The other memory").fill("script onerror")
+            expect(form.locator(".choice").first).to_be_visible()
+        harmless(page)
+        assert page.eval_on_selector_all("#form :is(img, iframe, script, [onerror])", "all => all.length") == 0
+        form.get_by_role("button", name="Cancel").click()
+    page.goto(f"{inspected.url}/#/keep")
+    buffer = "\n".join(PAYLOADS).encode()
+    page.locator("#import-file").set_input_files(
+        {"name": f"{PAYLOADS[9][:40]}.jsonl", "mimeType": "", "buffer": buffer}
+    )
+    expect(page.locator(".plan .rows li").first).to_be_visible()
     harmless(page)
 
 

@@ -90,7 +90,7 @@ class TestKeyboard:
         expect(page.get_by_role("dialog")).to_be_visible()
         press("Escape")
         expect(page.get_by_role("dialog")).to_be_hidden()
-        press("Alt+7")
+        press("Alt+9")
         expect(page.locator(".tile").first).to_be_visible()
         press("c")
         expect(page.locator(".line").first).to_be_attached()

@@ -104,6 +104,6 @@ def build(served: Served) -> Server:
         },
         lifespan=lifespan,
     )
-    site = Site(spaces, workers, health, sessions, metrics, mcp, limits.search_seconds, served.routes)
+    site = Site(spaces, workers, health, sessions, metrics, mcp, limits.search_seconds, served.routes, served.tokens)
     app.router.default = Api(site)  # it has its own table of routes: paths are split before they are decoded
     return Server(app, sessions, spaces, served.tokens)

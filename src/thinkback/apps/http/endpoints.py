@@ -21,7 +21,7 @@ from thinkback.apps.http.metrics import Metrics
 from thinkback.apps.http.openapi import document
 from thinkback.apps.http.route import Route
 from thinkback.apps.http.spaces import Pooled, Spaces
-from thinkback.apps.http.tokens import SCOPES, Grant
+from thinkback.apps.http.tokens import SCOPES, Grant, Tokens
 from thinkback.apps.http.workers import Workers, clients_of
 from thinkback.errors import NotFound
 from thinkback.inputs import LONGEST_TEXT
@@ -49,6 +49,7 @@ class Site:
     mcp: ASGIApp
     search_seconds: float
     routes: tuple[Route, ...]
+    tokens: Tokens
 
 
 @dataclass(frozen=True, slots=True)

@@ -107,6 +107,7 @@ def reflections(memory: Memory, asked: requests.Page) -> responses.ReflectionsSh
     return {
         "reflections": [{"memory": wire.memory(record), "members": list(members(record))} for record in records],
         "next": _next(records, asked.limit),
+        "total": memory.count(kinds=[REFLECTION]),
     }
 
 

@@ -317,3 +317,35 @@ class Redact(Parameters):
     """Memories to redact; all if none is named."""
 
     ids: Annotated[list[Word], Field(max_length=MAX_BATCH)] = []
+
+
+class Batched(Parameters):
+    """One batch of the journal."""
+
+    batch: Word
+
+
+class Formula(Parameters):
+    """A recipe with changes."""
+
+    recipe: Word | None = Field(None, description="A named recipe (default: the server's).")
+    overrides: Overrides | None = Field(None, description="Changes to the recipe by path: signals.recency.weight.")
+
+
+class NamedFormula(Formula):
+    """A recipe with changes, and the name it gets."""
+
+    name: Word | None = None
+
+
+class TokenName(Parameters):
+    """A token by its name."""
+
+    name: Word
+
+
+class NewToken(TokenName):
+    """A token to make."""
+
+    scopes: Annotated[list[Word], Field(min_length=1, max_length=4)]
+    spaces: Words

@@ -5,6 +5,7 @@ from typing import Any
 from typing_extensions import TypedDict
 
 from thinkback.apps.wire import EdgeShape, JudgementShape, MemoryShape, ProblemShape, RecipeShape
+from thinkback.apps.wire_upkeep import BatchShape, EntryShape
 
 
 class PageShape(TypedDict):
@@ -68,10 +69,11 @@ class ReflectionShape(TypedDict):
 
 
 class ReflectionsShape(TypedDict):
-    """A page of reflections."""
+    """A page of reflections, and how many there are in all."""
 
     reflections: list[ReflectionShape]
     next: str | None
+    total: int
 
 
 class RemovedShape(TypedDict):
@@ -161,3 +163,36 @@ class IdsShape(TypedDict):
     """The memories that were changed."""
 
     ids: list[str]
+
+
+class JournalShape(TypedDict):
+    """The batches of the journal, newest first."""
+
+    batches: list[BatchShape]
+
+
+class EntriesShape(TypedDict):
+    """The actions of a batch."""
+
+    entries: list[EntryShape]
+
+
+class AskedShape(TypedDict):
+    """A judged question and the rank of its first right answer, null if none was found."""
+
+    query: str
+    first: int | None
+
+
+class BenchShape(TypedDict):
+    """What a recipe is worth on the judged questions; each metric is a mean over them."""
+
+    recipe: str
+    metrics: dict[str, float]
+    questions: list[AskedShape]
+
+
+class TomlShape(TypedDict):
+    """A recipe as TOML."""
+
+    toml: str

@@ -5,7 +5,7 @@ from typing import Any, get_type_hints
 
 from starlette.responses import Response
 
-from thinkback.apps.http import endpoints, handlers, requests
+from thinkback.apps.http import endpoints, handlers, requests, workbench
 from thinkback.apps.http.route import Route
 from thinkback.apps.http.tokens import Scope
 
@@ -48,6 +48,10 @@ ROUTES: tuple[Route, ...] = (
     _run("read", "POST", "/v1/reflections/search", handlers.search_reflections, searches=True),
     _run("read", "GET", "/v1/judgements", handlers.judgements),
     _run("read", "GET", "/v1/recipes", handlers.recipes),
+    _run("read", "POST", "/v1/recipes/toml", workbench.recipe_toml),
+    _run("read", "POST", "/v1/bench", workbench.bench),
+    _run("read", "GET", "/v1/journal", workbench.journal),
+    _run("read", "GET", "/v1/journal/entries", workbench.journal_entries),
     _serve("read", "GET", "/v1/stats", endpoints.stats),
     _serve("read", "GET", "/v1/export", endpoints.export, content=_LINES),
     _run("write", "POST", "/v1/memories", handlers.remember, status=201, creates=True),
@@ -75,6 +79,9 @@ ROUTES: tuple[Route, ...] = (
     _serve(None, "GET", "/v1/token", endpoints.who),
     _serve("read", "GET", "/v1/spaces", endpoints.spaces),
     _serve("admin", "DELETE", "/v1/spaces/{name}", endpoints.drop_space, takes=requests.Space),
+    _serve("admin", "GET", "/v1/tokens", workbench.tokens, all_spaces=True),
+    _serve("admin", "POST", "/v1/tokens", workbench.make_token, takes=requests.NewToken, status=201, all_spaces=True),
+    _serve("admin", "DELETE", "/v1/tokens/{name}", workbench.revoke_token, takes=requests.TokenName, all_spaces=True),
     _serve(None, "GET", "/openapi.json", endpoints.openapi),
     _serve(None, "GET", "/health/live", endpoints.live, public=True),
     _serve(None, "GET", "/health/ready", endpoints.ready),

@@ -28,18 +28,32 @@ export function post(path, body = {}, signal) {
   return request("POST", path, {}, body, signal);
 }
 
+export function patch(path, body) {
+  return request("PATCH", path, {}, body);
+}
+
+export function del(path, parameters = {}) {
+  return request("DELETE", path, parameters);
+}
+
+// A file of JSON Lines as it is.
+export function upload(path, text) {
+  return request("POST", path, {}, text, undefined, "application/x-ndjson");
+}
+
 export function memoryPath(id, more = "") {
   return `/v1/memories/${encodeURIComponent(id)}${more}`;
 }
 
-async function request(method, path, parameters, body, signal) {
+async function request(method, path, parameters, body, signal, type = "application/json") {
   const query = new URLSearchParams();
   for (const [name, value] of Object.entries({ ...parameters, space })) {
     for (const one of [value].flat()) if (one != null && one !== "") query.append(name, String(one));
   }
   const address = query.size ? `${path}?${query}` : path;
-  const headers = body === undefined ? {} : { "Content-Type": "application/json" };
-  const options = { method, headers, signal, body: body === undefined ? undefined : JSON.stringify(body) };
+  const headers = body === undefined ? {} : { "Content-Type": type };
+  const sent = body === undefined || type !== "application/json" ? body : JSON.stringify(body);
+  const options = { method, headers, signal, body: sent };
   for (let attempt = 1; ; attempt += 1) {
     const response = await fetched(address, options);
     if (response.status === 429 && attempt < SLOW_DOWN_TRIES) {

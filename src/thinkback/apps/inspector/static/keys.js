@@ -8,9 +8,10 @@ const KEYS = [
   ["/", "search"], ["j  k  ↓  ↑", "next and previous"], ["Enter", "open: why it is here"], ["Escape", "close, back to the list"],
   ["y", "a right answer"], ["n", "not an answer"], ["2  3", "a better, a perfect answer"], ["x", "to the other column, when comparing"],
   ["g", "graph around the memory"], ["t", "timeline of its thread"], ["w", "why is a memory not here?"], ["c", "compare recipes"],
-  ["1 … 7 with Alt", "the views, from left to right"], ["?", "this page"],
+  ["a", "add a memory"], ["e", "edit the chosen memory"], ["1 … 9 with Alt", "the views, from left to right"], ["?", "this page"],
 ];
 const dialog = document.getElementById("help");
+const form = document.getElementById("form");
 const input = document.getElementById("q");
 const OFF = "thinkback-no-keys";
 let off = stored(OFF) === "yes";
@@ -36,12 +37,12 @@ export function openHelp() {
 // `view` gives the view on screen, `chosen` the memory it is about.
 export function listen(view, chosen) {
   document.addEventListener("keydown", (event) => {
-    if (event.key === "Escape" && !dialog.open) return leave(event);
-    if (event.altKey && !event.ctrlKey && !event.metaKey && /^Digit[1-7]$/.test(event.code)) {
+    if (event.key === "Escape" && !dialog.open && !form.open) return leave(event);
+    if (event.altKey && !event.ctrlKey && !event.metaKey && /^Digit[1-9]$/.test(event.code)) {
       event.preventDefault();
       return go({ view: VIEWS[Number(event.code.at(-1)) - 1] });
     }
-    if (off || dialog.open || event.ctrlKey || event.metaKey || event.altKey || event.isComposing || typing(event.target)) return;
+    if (off || dialog.open || form.open || event.ctrlKey || event.metaKey || event.altKey || event.isComposing || typing(event.target)) return;
     const action = actions(view(), chosen())[event.key];
     if (!action) return;
     event.preventDefault();
@@ -68,6 +69,8 @@ function actions(view, memory) {
     x: () => view?.across?.(),
     g: () => memory && go({ view: "graph", id: memory, sel: memory }),
     t: () => document.querySelector('.panel:not([hidden]) [aria-keyshortcuts="t"]')?.click(),
+    a: () => document.querySelector("#add:not([hidden])")?.click(),
+    e: () => document.querySelector(".panel:not([hidden]) .deeds button")?.click(),
     w: () => go({ view: "why", id: "", sel: "" }),
     c: () => go({ view: "compare" }),
   };

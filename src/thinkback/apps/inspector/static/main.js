@@ -1,8 +1,9 @@
 // The entry point: follows the address and shows the views.
 
 import * as api from "./api.js";
-import { announce, busy, facts, failed, show } from "./app.js";
+import { announce, busy, can, facts, failed, show } from "./app.js";
 import { fill, h, icon } from "./dom.js";
+import { addMemory } from "./editing.js";
 import { renderRail } from "./filters.js";
 import { loadJudgements } from "./judging.js";
 import { listen, openHelp, stored } from "./keys.js";
@@ -11,14 +12,17 @@ import { VIEWS, changed, current, go, link, patch } from "./state.js";
 import * as compare from "./view-compare.js";
 import * as graph from "./view-graph.js";
 import * as health from "./view-health.js";
+import * as keep from "./view-keep.js";
 import * as reflections from "./view-reflections.js";
 import * as search from "./view-search.js";
 import * as timeline from "./view-timeline.js";
+import * as tune from "./view-tune.js";
 import * as why from "./view-why.js";
 
-const MODULES = { search, compare, why, timeline, graph, reflections, health };
-const NAMES = { search: "Search", compare: "Compare", why: "Why not", timeline: "Timeline", graph: "Graph", reflections: "Reflections", health: "Health" };
-const ASKING = ["search", "compare", "why"];
+const MODULES = { search, compare, why, timeline, graph, reflections, tune, keep, health };
+const NAMES = { search: "Search", compare: "Compare", why: "Why not", timeline: "Timeline", graph: "Graph", reflections: "Reflections", tune: "Tune", keep: "Keep", health: "Health" };
+const ASKING = ["search", "compare", "why"]; // with the filters beside them
+const QUERIED = [...ASKING, "tune"];
 const PAUSE = 120;
 const THEMES = { "": ["auto", "system"], light: ["sun", "light"], dark: ["moon", "dark"] };
 
@@ -42,7 +46,7 @@ function render(state, before) {
     return;
   }
   document.body.dataset.view = state.view;
-  document.title = `${state.q && ASKING.includes(state.view) ? `${state.q} · ` : ""}${NAMES[state.view]} · Thinkback`;
+  document.title = `${state.q && QUERIED.includes(state.view) ? `${state.q} · ` : ""}${NAMES[state.view]} · Thinkback`;
   document.getElementById("rail").hidden = !ASKING.includes(state.view);
   if (ASKING.includes(state.view)) renderRail();
   if (shown !== state.view) mount(state);
@@ -61,7 +65,7 @@ function mount(state) {
 
 function renderNav(state) {
   if (!nav.childElementCount) {
-    fill(nav, VIEWS.map((name, at) => h("a", { "data-view": name, "aria-keyshortcuts": `Alt+${at + 1}` }, icon(name), h("span", null, NAMES[name]))));
+    fill(nav, VIEWS.map((name, at) => h("a", { "data-view": name, "aria-keyshortcuts": `Alt+${at + 1}`, onclick: name === "timeline" ? ofShown : null }, icon(name), h("span", null, NAMES[name]))));
   }
   for (const item of nav.children) {
     const keep = item.dataset.view === "graph" && state.sel ? { id: state.sel } : {};
@@ -71,12 +75,20 @@ function renderNav(state) {
   }
 }
 
+// The timeline of the memory in the panel, if none was asked for.
+function ofShown(event) {
+  const its = document.querySelector('.panel:not([hidden]) [aria-keyshortcuts="t"]');
+  if (current().thread || !its) return;
+  event.preventDefault();
+  its.click();
+}
+
 function typed() {
   clearTimeout(timer);
   timer = 0;
   const state = current();
   const changes = { q: input.value, sel: "" };
-  if (ASKING.includes(state.view)) patch(changes);
+  if (QUERIED.includes(state.view)) patch(changes);
   else go({ ...changes, view: "search" });
 }
 
@@ -90,6 +102,16 @@ document.getElementById("ask").addEventListener("submit", (event) => {
 });
 document.getElementById("skip").addEventListener("click", () => root.focus());
 document.getElementById("help-open").addEventListener("click", openHelp);
+document.getElementById("add").addEventListener("click", addMemory);
+document.addEventListener("memories-changed", async () => {
+  try {
+    await learnCounts();
+  } catch (error) {
+    failed(error);
+  }
+  if (ASKING.includes(current().view)) renderRail();
+  if (current().view !== "keep") view.update(current());
+});
 document.addEventListener("again", () => (facts.ready ? view.update(current()) : start()));
 
 // -- theme
@@ -135,9 +157,16 @@ async function learn() {
   const wanted = current().space;
   if (wanted || (spaces.length > 1 && !spaces.includes("default"))) api.useSpace(wanted || spaces[0]);
   renderSpaces(spaces, wanted || (spaces.includes("default") ? "default" : spaces[0]));
-  const [recipes, { tags }, { stats }] = await Promise.all([api.get("/v1/recipes"), api.get("/v1/tags"), api.get("/v1/stats"), loadJudgements()]);
-  Object.assign(facts, { recipes: recipes.recipes, usual: recipes.usual, tags, stats });
+  const [recipes] = await Promise.all([api.get("/v1/recipes"), learnCounts(), loadJudgements()]);
+  Object.assign(facts, { recipes: recipes.recipes, usual: recipes.usual });
+  document.getElementById("add").hidden = !can("write");
+  const { stats } = facts;
   if (stats.unembedded > 0) show("warn", `${stats.unembedded} of ${stats.memories} memories have no vector; they are found by keyword only.`, h("a.button", { href: link({ view: "health" }) }, "Health"));
+}
+
+async function learnCounts() {
+  const [{ tags }, { stats }] = await Promise.all([api.get("/v1/tags"), api.get("/v1/stats")]);
+  Object.assign(facts, { tags, stats });
 }
 
 function renderSpaces(spaces, chosen) {

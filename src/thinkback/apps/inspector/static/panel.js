@@ -6,6 +6,7 @@ import { waterfall } from "./bars.js";
 import { fill, h, icon, words } from "./dom.js";
 import * as format from "./format.js";
 import { about, verdict } from "./hits.js";
+import { deeds } from "./editing.js";
 import { legStrips } from "./legs.js";
 import { current, go, link } from "./state.js";
 
@@ -23,6 +24,7 @@ export function showPanel({ memory, hit = null, trace = null, query = "" }, open
     h("p.panel-text", null, words(format.reading(memory), trace?.terms)),
     about(memory),
     actions(memory),
+    deeds(memory),
     hit && section("Why it is here", waterfall(hit)),
     trace && section("Rank in each leg", legStrips(memory.id, trace.runs)),
     hit?.members.length > 0 && section("Made from", membersOf(hit.members)),

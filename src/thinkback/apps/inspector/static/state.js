@@ -3,7 +3,7 @@
 const LISTS = ["tags", "kinds", "tiers", "threads"];
 const TEXTS = ["q", "recipe", "since", "until", "as_of", "known_at", "limit", "everything", "a", "b", "id", "sel", "thread", "depth", "space"];
 export const FILTERS = ["tags", "kinds", "tiers", "threads", "since", "until", "as_of", "known_at", "everything"];
-export const VIEWS = ["search", "compare", "why", "timeline", "graph", "reflections", "health"];
+export const VIEWS = ["search", "compare", "why", "timeline", "graph", "reflections", "tune", "keep", "health"];
 
 const listeners = new Set();
 let state = read();

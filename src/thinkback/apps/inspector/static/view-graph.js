@@ -100,7 +100,9 @@ export function create(root) {
       const { ring, above } = places.get(node.id);
       const lines = folded(format.reading(node));
       const half = { wide: 3.2 * Math.max(...lines.map((line) => line.length)) + 3, tall: 7 * lines.length + 1 };
-      const box = (up) => ({ x: points[row].x, y: points[row].y + (up ? -1 : 1) * (radiusOf(ring) + 6 + half.tall), ...half });
+      // Within the frame: near its edge a label moves inwards instead of being cut.
+      const inside = Math.min(Math.max(points[row].x, half.wide + 2), Math.max(half.wide + 2, width - half.wide - 2));
+      const box = (up) => ({ x: inside, y: points[row].y + (up ? -1 : 1) * (radiusOf(ring) + 6 + half.tall), ...half });
       const hidden = (up) => taken.filter((other, at) => at !== row && meet(box(up), other)).length;
       const up = hidden(above) <= hidden(!above) ? above : !above;
       taken.push(box(up));

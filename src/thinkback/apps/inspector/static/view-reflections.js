@@ -38,15 +38,15 @@ export function create(root) {
     }
   }
 
-  function show({ reflections, next }, after) {
+  function show({ reflections, next, total }, after) {
     if (!after) fill(list);
     list.append(...reflections.map(theme));
     count += reflections.length;
-    fill(head, count > 0 && h("p.summary", null, h("strong", null, format.many(count, "reflection")), next && " and more"));
+    fill(head, count > 0 && h("p.summary", null, h("strong", null, format.many(total, "reflection")), next && h("span.scope", null, `${format.whole(count)} shown`)));
     fill(tail, !count ? none() : next && h("button.button.wide", { type: "button", onclick: () => page(next) }, "Show more"));
     if (!after) hidePanel();
     walk.set(current().sel);
-    announce(format.many(count, "reflection"));
+    announce(`${format.many(total, "reflection")}, ${format.whole(count)} shown`);
   }
 
   function none() {

@@ -13,6 +13,7 @@ import { hidePanel, showMemory, showPanel } from "./panel.js";
 import { current, filters, go, link, noFilters, patch } from "./state.js";
 
 const PAGE = 30;
+const UNLIKELY = 0.12; // below this probability of an answer, hits are shown on request only
 
 export function create(root) {
   const latest = new api.Latest();
@@ -22,6 +23,7 @@ export function create(root) {
   fill(root, h("h1.hidden", null, "Search"), head, list, tail);
   fill(tail, skeleton());
   let result = null;
+  let anyway = null;
   let page = [];
   const walk = new Walk(list, { onMove: (id) => choose(id), onOpen: (id) => choose(id, true) });
   const redraw = () => refreshVerdicts(current().q);
@@ -61,11 +63,23 @@ export function create(root) {
     const { hits, trace } = found;
     const scale = extent(hits);
     const about = { query: state.q, terms: trace.terms, extent: scale };
+    if (hits.length && !found.answered && found.relevance < UNLIKELY && anyway !== state.q) return showNone(state, found);
     fill(head, summary(found), hits.length > 0 && legend(hits), warnings(found));
     fill(list, hits.map((hit) => h("li", null, hitCard(hit, { ...about, onOpen: () => choose(hit.memory.id, true) }))));
     fill(tail, hits.length ? whatElse(state, found) : nothing(state));
     settle(state);
     announce(`${format.many(hits.length, "result")} for ${state.q}`);
+  }
+
+  // Nothing that was found is likely an answer: the nearest memories may be private, and are no answer to nonsense.
+  function showNone(state, found) {
+    const reveal = h("button.button", { type: "button", onclick: () => { anyway = state.q; showHits(state, found); } }, `Show the nearest ${found.hits.length} anyway`);
+    fill(head, warnings(found));
+    fill(list);
+    fill(tail, empty("Nothing relevant found", "No memory is likely an answer to this.", reveal));
+    result = null;
+    hidePanel();
+    announce(`Nothing relevant found for ${state.q}`);
   }
 
   function showPage(state, memories, next, before = []) {

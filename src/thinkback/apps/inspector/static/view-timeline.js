@@ -52,8 +52,24 @@ export function create(root) {
     if (input) input.value = thread;
   }
 
+  // Reached from a hit without naming its thread: that of the chosen memory.
+  async function ofChosen(id) {
+    try {
+      const memory = await latest.run((signal) => busy(() => api.get(api.memoryPath(id), {}, signal)));
+      if (memory?.thread != null) patch({ thread: memory.thread });
+      else if (memory) fill(head, empty("This memory has no thread", "Choose a thread to see its memories in order."));
+    } catch (error) {
+      failed(error);
+    }
+  }
+
   async function update(state) {
     mark(state.thread);
+    if (!state.thread && state.sel) {
+      fill(line);
+      hidePanel();
+      return ofChosen(state.sel);
+    }
     if (!state.thread) {
       fill(line);
       fill(head, h("p.hint", null, "Choose a thread to see its memories in order."));
