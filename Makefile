@@ -7,12 +7,15 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 # Tests that take long or need weights, torch, a browser or PostgreSQL; .ci/run runs them too.
 HEAVY := slow or models or torch or browser or postgres or frameworks
 
-.PHONY: help demo test lint types format heavy bench setup clean
+DOCS := build/docs
+
+.PHONY: docs help demo test lint types format heavy bench setup clean
 
 help:
 	@echo "make demo    a small story: remember, recall, explain"
 	@echo "make test    lint, types and tests"
 	@echo "make bench   recall beside other engines, 10,000 memories"
+	@echo "make docs    the documentation as a site in $(DOCS)"
 	@echo "make lint, make types, make format, make heavy, make torture, make setup, make clean"
 
 demo: $(VENV)/.installed
@@ -29,6 +32,10 @@ bench: setup
 
 torture: setup
 	$(BIN)/python tests/torture
+
+docs: $(VENV)/.installed-docs
+	@$(BIN)/python -m sphinx --quiet --fail-on-warning --keep-going --builder html docs $(DOCS)
+	@echo "the site is in $(DOCS)/index.html"
 
 lint: setup
 	$(BIN)/ruff check .
@@ -57,6 +64,11 @@ $(VENV)/.installed-dev: pyproject.toml | $(VENV)/bin/python
 	@echo "installing Thinkback and what its tests need" >&2
 	@$(PIP) --editable '.[dev]'
 	@touch $@ $(VENV)/.installed
+
+$(VENV)/.installed-docs: pyproject.toml | $(VENV)/bin/python
+	@echo "installing Thinkback and what its site is made with" >&2
+	@$(PIP) --editable '.[docs,serve]'
+	@touch $@
 
 clean:
 	rm -rf $(VENV) build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
