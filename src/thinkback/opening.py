@@ -131,6 +131,7 @@ class Opener:
         store = open_store(
             self._usual_path() if path is None else path, space, read_only=read_only, upgrading=self._upgrading
         )
+        log.info("opened %s", "a database" if is_server(path) else self._usual_path() if path is None else path)
         return self.over(
             store, recipe=recipe, read_only=read_only, strict=strict, count_accesses=count_accesses, clock=clock
         )

@@ -52,10 +52,10 @@ def tell(memory: Memory, console: Console) -> None:
     _chapter(console, f"{len(records)} memories of nine weeks in a bakery that has to move", "memory.remember_many(…)")
     _show(console, styled("Lena, Tomas, Ines and Emre write; every memory has its thread, its tags and its date."))
     for question in QUESTIONS:
-        _ask(memory, console, question)
+        ask(memory, console, question)
     _why_not(memory, console, records)
     _change(memory, console, records)
-    _forget(memory, console, records)
+    forget(memory, console, records)
     _chapter(console, "Now with your own memories", "thinkback tour")
 
 
@@ -77,7 +77,8 @@ def _about(records: Sequence[Record], words: str) -> str:
     return next(record.id for record in records if words in record.text)
 
 
-def _ask(memory: Memory, console: Console, question: Question) -> None:
+def ask(memory: Memory, console: Console, question: Question) -> None:
+    """One question with its answer."""
     option = " --explain" if question.explained else ""
     _chapter(console, question.shows, f'thinkback recall "{question.text}" --limit 1{option}')
     found = memory.recall(question.text, limit=1, now=NOW)
@@ -112,7 +113,8 @@ def _change(memory: Memory, console: Console, records: Sequence[Record]) -> None
         _show(console, styled(f"{CHANGED} ({label})", "italic"), hits(found, False))
 
 
-def _forget(memory: Memory, console: Console, records: Sequence[Record]) -> None:
+def forget(memory: Memory, console: Console, records: Sequence[Record]) -> None:
+    """A memory is forgotten, with its receipt."""
     code = _about(records, "alarm code")
     _chapter(console, "Some things should not be remembered", f"thinkback forget {code} --verify")
     receipt = memory.forget_verified(code)

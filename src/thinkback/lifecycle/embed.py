@@ -1,5 +1,6 @@
 """Embeddings for one store: opened on first use, never mixed; a write never fails for lack of a model."""
 
+import logging
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -26,6 +27,7 @@ GIVEN = "given"  # the embedding space of vectors that callers supply
 RETRY_SECONDS = 60.0
 _LONG_AT_ONCE = 8  # long texts held at once
 Progress = Callable[[int, int], None]
+log = logging.getLogger("thinkback")
 
 
 class Embedding:
@@ -138,6 +140,8 @@ class Embedding:
             done += len(waiting)
             if progress:
                 progress(done, max(done, total))
+        if done:
+            log.info("embedded %d memories", done)
         return done + self._split_missing(embedder, progress, done)
 
     def _split_missing(self, embedder: Embedder, progress: Progress | None, done: int) -> int:

@@ -3,6 +3,7 @@
 The proof ignores bytes that another memory contains too. A receipt contains no text of the memories.
 """
 
+import logging
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -76,6 +77,9 @@ class Receipt(Result):
         return tuple(warning.message for warning in self.warnings)
 
 
+log = logging.getLogger("thinkback")
+
+
 def forget(store: Store, ids: Sequence[str], now: int, *, scrub: bool = False) -> Forgotten:
     """Remove memories and rebuild the reflections on them, in one transaction; `scrub` clears large files at once too."""
     with store.transaction():
@@ -84,6 +88,7 @@ def forget(store: Store, ids: Sequence[str], now: int, *, scrub: bool = False) -
         removed = set(store.forget([*ids, *(record.id for record in derived)]))
         rebuilt = rebuild(store, derived, now)
     lingers = bool(removed) and _lingers(store, scrub)
+    log.info("forgot %d memories; %d themes rebuilt or removed", len(removed) - len(derived), len(derived))
     return Forgotten(
         ids=tuple(id for id in dict.fromkeys(ids) if id in removed),
         reflections=tuple(record.id for record in derived),

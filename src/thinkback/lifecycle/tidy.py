@@ -1,6 +1,7 @@
 """Tidy: expiry, corroboration, decay, tiers and priorities, as a list of actions that can be previewed, applied and undone."""
 
 import json
+import logging
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
@@ -30,6 +31,9 @@ class Tidied(Result):
     dry_run: bool
 
 
+log = logging.getLogger("thinkback")
+
+
 def tidy(store: Store, now: int, dry_run: bool = True) -> Tidied:
     """Archive expired memories, link repetitions, update confidence, raise tiers and lower priorities."""
     parse = cache(Statement.of)
@@ -46,6 +50,7 @@ def tidy(store: Store, now: int, dry_run: bool = True) -> Tidied:
         _link(store, plan.actions, now, batch)
         journal.amend(store, [a for a in plan.actions if a.action != CORROBORATE], now, batch)
         _save_settings(store, plan, now, batch)
+    log.info("tidied: %d changes", len(plan.actions))
     return Tidied(plan.shown, batch if plan.actions else None, False)
 
 

@@ -4,6 +4,7 @@ Versions of one memory follow one another in time and never overlap, or a store 
 what it has; a version recorded later than its own follows it.
 """
 
+import logging
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -89,6 +90,9 @@ def export(store: Store, vectors: bool = False) -> Iterator[Snapshot]:
         yield replace(found, space=found.space if vectors else None, settings=carried)
 
 
+log = logging.getLogger("thinkback")
+
+
 def import_values(store: Store, lines: Iterable[Line], now: int, skip_bad: bool = False) -> ImportReport:
     """Merge values into a store in one transaction; a bad line fails it all or, with `skip_bad`, is left out."""
     with store.transaction():
@@ -96,7 +100,9 @@ def import_values(store: Store, lines: Iterable[Line], now: int, skip_bad: bool 
         for kind, run in groupby(lines, lambda line: type(line[1])):
             while batch := list(islice(run, BATCH)):
                 merging.take(kind, batch)
-        return merging.finish()
+        report = merging.finish()
+    log.info("imported: %s", ", ".join(f"{name} {count}" for name, count in report.counts.items() if count))
+    return report
 
 
 class _Merge:

@@ -7,9 +7,11 @@ from typing import Any
 
 import typer
 from rich.console import RenderableType
+from rich.table import Table
 from rich.text import Text
 
 from thinkback.apps import wire_upkeep
+from thinkback.apps.cli.checkup import Check
 from thinkback.apps.cli.options import Common
 from thinkback.apps.cli.output import facts, moment, note, show, show_json, shown, styled, table, warn
 from thinkback.apps.cli.render_search import MOST_MEMBERS, members_shown
@@ -191,6 +193,17 @@ def show_report(report: AuditReport) -> None:
     show(facts({"memories": report.memories, **{title: len(lines) for title, lines in sections.items()}}))
     if report.secrets:
         note("to remove them: thinkback audit --redact")
+
+
+def looked_at(around: Sequence[Check]) -> RenderableType:
+    """One line for each check: green, or red with its remedy."""
+    made = Table.grid(padding=(0, 2))
+    made.add_column(no_wrap=True)
+    made.add_column(overflow="fold")
+    for one in around:
+        mark = styled(f"✓ {one.name}", "green") if one.fine else styled(f"✗ {one.name}", "bold red")
+        made.add_row(mark, styled(one.seen) + styled("" if one.fine else f"\n→ {one.remedy}", "yellow"))
+    return made
 
 
 def checked(found: Sequence[Problem], left: Sequence[Problem], repaired: bool) -> Iterator[RenderableType]:

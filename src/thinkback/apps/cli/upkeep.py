@@ -10,7 +10,7 @@ from thinkback.apps.cli.command import command
 from thinkback.apps.cli.options import Common, Embedder, Models
 from thinkback.apps.cli.output import progress, show_json, show_list, show_result, shown, styled, table, warn
 from thinkback.apps.cli.remedies import WORDS
-from thinkback.apps.cli.session import NO_MODELS, existing_memory
+from thinkback.apps.cli.session import NO_MODELS, existing_memory, settings_of
 from thinkback.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -187,16 +187,22 @@ def doctor(
     common: Common,
     repair: Annotated[bool, Option("--repair", help="Rebuild indexes from the text where possible.")] = False,
 ) -> None:
-    """Compare every index with the text; exit 1 when something is wrong."""
+    """Check the installation, the models, the file, and every index against the text; exit 1 when something is wrong."""
+    from dataclasses import asdict
+
     from thinkback.apps import wire
-    from thinkback.apps.cli.render_upkeep import checked
+    from thinkback.apps.cli.checkup import checks
+    from thinkback.apps.cli.render_upkeep import checked, looked_at
 
     with existing_memory(common) as memory:
         found = list(memory.check())
         left = list(memory.repair()) if repair and found else found
-    data = {"healthy": not left, "found": list(map(wire.problem, found)), "left": list(map(wire.problem, left))}
-    show_result(common, data, *checked(found, left, repair))
-    if left:
+        around = list(checks(settings_of(common), memory))
+    red = [one for one in around if not one.fine]
+    problems = {"found": list(map(wire.problem, found)), "left": list(map(wire.problem, left))}
+    data = {"healthy": not left and not red, **problems, "checks": list(map(asdict, around))}
+    show_result(common, data, looked_at(around), *checked(found, left, repair))
+    if left or red:
         raise Exit(1)
 
 

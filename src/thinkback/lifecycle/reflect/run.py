@@ -1,6 +1,7 @@
 """Consolidation: observe, promote, link, cluster, write. Every step is idempotent and may be interrupted."""
 
 import json
+import logging
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
@@ -19,6 +20,9 @@ from thinkback.reflections import members
 from thinkback.stores.base import Store
 
 DESCRIBED = "reflect.described"  # setting: the digest of the words that key phrases were computed from
+
+
+log = logging.getLogger("thinkback")
 
 
 def reflect(
@@ -50,6 +54,9 @@ def reflect(
         message = f"memories without a vector are in no theme: {bare}"
         warning = Notice("memories_without_vector", message, Remedy(Action.EMBED_MISSING))
         done = replace(done, warnings=(*done.warnings, warning))
+    if not dry_run:
+        counts = (len(done.created), len(done.refreshed), len(done.removed), len(promoted), done.linked)
+        log.info("reflected: %d new themes, %d refreshed, %d gone; %d promoted, %d linked", *counts)
     journalled = not dry_run and bool(promoted or done.created or done.removed)
     return replace(done, promoted=promoted, batch=run.batch if journalled else None)
 
