@@ -167,6 +167,7 @@ def test_answers_have_the_documented_shapes(running: tuple[TestClient, tuple[str
     client.post(
         "/v1/memories", json={"text": "something for tidy to do and undo to take back", "expires_at": "2026-05-01"}
     )
+    client.post("/v1/judgements", json={"query": "grey cat", "id": known[0]})
     asked = {
         "recall": {"query": "grey cat", "trace": True},
         "why_not": {"query": "grey cat", "id": known[0]},
@@ -183,11 +184,16 @@ def test_answers_have_the_documented_shapes(running: tuple[TestClient, tuple[str
         "contest": {"new_id": known[0], "old_id": known[1]},
         "search_reflections": {"query": "cat", "trace": True},
         "tidy": {"dry_run": False},
+        "make_token": {"name": "shape", "scopes": ["read"], "spaces": ["default"]},
     }
-    queries = {"thread": {"thread": "t"}, "unlink": {"from_id": known[0], "to_id": known[1]}}
+    queries = {
+        "journal_entries": {"batch": "none"},
+        "thread": {"thread": "t"},
+        "unlink": {"from_id": known[0], "to_id": known[1]},
+    }
     checked = 0
     for route in documented(ROUTES):
-        if route.gives is None or route.name in ("import", "forget_memory", "drop_space"):
+        if route.gives is None or route.name in ("import", "forget_memory", "drop_space", "revoke_token"):
             continue
         path = route.path.replace("{id}", known[2])
         body = asked.get(route.name, {}) if route.has_json_body else None
