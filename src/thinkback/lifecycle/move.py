@@ -16,7 +16,7 @@ QUESTIONS = 20  # asked of both stores before a move is done
 _DEPTH = 50
 _WORDS = 8  # of a text, taken as a question
 _FROM = "move.from"  # the store whose move into this one is not finished
-_OWN = ("scrub.owed", _FROM)  # settings about the store itself
+_OWN = ("scrub.owed", "index.nonce", _FROM)  # settings about the store itself
 _DRAFTED = tuple(field.name for field in FIELDS if field.draft)
 
 T = TypeVar("T")

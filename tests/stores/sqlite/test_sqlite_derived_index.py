@@ -191,7 +191,9 @@ def _flip(folder: Path) -> None:
 def _rewrite(**fields: object) -> Callable[[Path], None]:
     def rewrite(folder: Path) -> None:
         held = Folder(folder).manifest()
-        changed = {name: getattr(held, name) for name in ("store_id", "changes", "purged", "generation", "segments")}
+        changed = {
+            name: getattr(held, name) for name in ("store_id", "nonce", "changes", "purged", "generation", "segments")
+        }
         Folder(folder).publish(type(held)(**(changed | fields)))  # type: ignore[arg-type]
 
     return rewrite
@@ -205,6 +207,7 @@ FAULTS: dict[str, Callable[[Path], None]] = {
     "a cut segment": _cut,
     "a flipped bit": _flip,
     "another store": _rewrite(store_id="another"),
+    "another nonce": _rewrite(nonce="another"),
     "a later state": _rewrite(changes=1 << 40),
     "other vectors": _rewrite(generation=17),
 }
@@ -219,6 +222,33 @@ def test_a_wrong_index_is_not_used(made: Random, fault: str) -> None:
     assert answers(made.store, questions) == without_index(made.path, questions)
     if fault != "other vectors":
         assert Folder(folder_of(str(made.path))).manifest().segments, "it was written anew"
+
+
+def test_an_older_copy_of_the_file_does_not_meet_a_newer_index(made: Random) -> None:
+    """The copy goes on to other memories under the numbers that the index knows from the first file."""
+    made.store.scrub()
+    older = made.path.read_bytes()
+    made.add(60)
+    answers(made.store, made.questions())
+    made.store.close()
+    made.path.write_bytes(older)
+    made.store = SqliteStore(made.path)
+    made.ids = [record.id for record in made.store.list(Filter(now=made.now, everything=True), None)]
+    made.add(90)
+    questions = made.questions()
+    assert answers(made.store, questions) == without_index(made.path, questions)
+
+
+def test_a_copy_from_before_a_forgetting_has_the_memory_again(made: Random) -> None:
+    made.store.scrub()
+    older = made.path.read_bytes()
+    made.store.forget(made.ids[:3])
+    made.store.close()
+    made.path.write_bytes(older)
+    made.store = SqliteStore(made.path)
+    questions = made.questions()
+    assert answers(made.store, questions) == without_index(made.path, questions)
+    assert made.store.count(Filter(now=made.now)) == 300
 
 
 def test_files_are_private(made: Random) -> None:

@@ -49,6 +49,7 @@ class Manifest:
     """The segments that together hold a store as of one change count."""
 
     store_id: str
+    nonce: str  # which the store holds too, so that an index does not survive the return of an older file
     changes: int
     purged: int  # the change count up to which removed memories are out of the segments
     generation: int | None  # of the vectors that the codes were made from

@@ -5,6 +5,7 @@ The file is the truth: a segment is used only if it belongs to this store and to
 whatever changed since is read from the file. A segment with rows that changed or died is dirty, and the next writing replaces it.
 """
 
+import secrets
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
@@ -17,13 +18,13 @@ import apsw
 import numpy as np
 from numpy.typing import NDArray
 
-from thinkback.errors import ThinkbackError
+from thinkback.errors import StoreError, ThinkbackError
 from thinkback.model import Vector
 from thinkback.stores.index import codes, postings
 from thinkback.stores.index.codes import Block
 from thinkback.stores.index.folder import MANIFEST, Arrays, Entry, Folder, Manifest, Unusable
 from thinkback.stores.index.postings import MappedPostings, Triples
-from thinkback.stores.sqlite import counters, generations
+from thinkback.stores.sqlite import counters, generations, journal
 from thinkback.stores.sqlite import impact as impacts
 from thinkback.stores.sqlite.catalogue import COLUMNS, Catalogue, Ids, integers
 from thinkback.stores.sqlite.generations import STORED
@@ -32,14 +33,21 @@ from thinkback.stores.sqlite.vector_search import Matrix
 
 SEGMENT_ROWS = 16_384  # small enough to be written anew when one of them is forgotten
 Exact = Callable[[Sequence[int], generations.Generation], tuple[NDArray[np.int64], Vector]]  # vectors in the file
+Mark = Callable[[str, str], None]
+NONCE = "index.nonce"
 PAYS_FROM = 4096  # rows in memory only; fewer are read from the file in a moment
 
 
 class DerivedIndex:
-    """Loads, writes and purges the index of one store; everything that fails leaves the store working without it."""
+    """Loads, writes and purges the index of one store; everything that fails leaves the store working without it.
 
-    def __init__(self, path: Path, read_only: bool) -> None:
+    `mark` writes a setting of the store: the index is valid only for files that hold its nonce, so not for an older copy that is
+    put in the place of the file.
+    """
+
+    def __init__(self, path: Path, read_only: bool, mark: Mark) -> None:
         self.folder = Folder(path)
+        self._mark = mark
         self._read_only = read_only
         self._lock = threading.Lock()
         self._writing: threading.Thread | None = None
@@ -62,7 +70,8 @@ class DerivedIndex:
     def _usable(self, connection: apsw.Connection) -> Manifest:
         manifest, state = self.folder.manifest(), counters.state(connection)
         (removed_before,) = next(connection.execute("SELECT removed_before FROM counters"))
-        if manifest.store_id != state.store_id or not removed_before <= manifest.changes <= state.changes:
+        mine = (manifest.store_id, manifest.nonce) == (state.store_id, journal.setting(connection, NONCE))
+        if not mine or not removed_before <= manifest.changes <= state.changes:
             raise Unusable("the index belongs to another store, or to a state that cannot be followed from")
         return manifest
 
@@ -83,12 +92,13 @@ class DerivedIndex:
 
     def _write(self, view: View, store_id: str, exact: Exact, done: Callable[[View, View], None]) -> None:
         try:
+            nonce = self._new_nonce()  # before the lock, as a write may purge the index
             with self.folder.locked(wait=False) as mine:
                 if not mine:
                     return
                 entries = _write_segments(self.folder, view, exact)
                 live, changes = None if view.matrix is None else view.matrix.generation, view.catalogue.changes
-                manifest = Manifest(store_id, changes, changes, None if live is None else live.number, entries)
+                manifest = Manifest(store_id, nonce, changes, changes, None if live is None else live.number, entries)
                 self.folder.publish(manifest)
                 found = [self.folder.open(entry) for entry in entries]
             done(view, _view(manifest, found, live))
@@ -102,7 +112,7 @@ class DerivedIndex:
         try:
             with self.folder.locked():
                 self._purge(connection)
-        except (OSError, ImportError):
+        except (OSError, ImportError, StoreError):
             return False
         return True
 
@@ -114,8 +124,15 @@ class DerivedIndex:
         except (Unusable, KeyError):
             self.folder.remove()
             return
-        purged = counters.state(connection).changes
-        self.folder.publish(replace(manifest, purged=purged, segments=tuple(one for one in segments if one.rows)))
+        if segments == manifest.segments:
+            return
+        purged, left = counters.state(connection).changes, tuple(one for one in segments if one.rows)
+        self.folder.publish(replace(manifest, nonce=self._new_nonce(), purged=purged, segments=left))
+
+    def _new_nonce(self) -> str:
+        nonce = secrets.token_hex(8)
+        self._mark(NONCE, nonce)
+        return nonce
 
     def _without(self, entry: Entry, gone: NDArray[np.int64]) -> Entry:
         if gone.searchsorted(entry.first) == gone.searchsorted(entry.last, side="right"):

@@ -105,7 +105,7 @@ class SqliteStore:
             os.fspath(path), read_only=read_only, busy_timeout_s=busy_timeout_s, progress=progress
         )
         on_disk = not self._connections.in_memory
-        self._derived = DerivedIndex(folder_of(self.path), read_only) if on_disk else None
+        self._derived = DerivedIndex(folder_of(self.path), read_only, self.set_setting) if on_disk else None
         self._scrubber = scrub.Scrubber(self._connections, self._derived.purge if self._derived else _nothing_to_purge)
         self._connections.after_write = self._scrubber.after_write
         self._indexes = IndexCache(self._derived)
