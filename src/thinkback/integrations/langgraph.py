@@ -8,7 +8,6 @@ namespace, the key and the fields of the value are metadata, so filters apply in
 """
 
 import asyncio
-import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import timedelta
@@ -16,6 +15,7 @@ from typing import Any
 
 from thinkback.clock import from_us
 from thinkback.integrations import needs
+from thinkback.interop.langgraph_items import KEY, NAMESPACE, PATH, VALUE, item_id, path_of, said
 from thinkback.memory import Memory
 from thinkback.model import Record
 
@@ -33,8 +33,7 @@ with needs("langgraph"):
         tokenize_path,
     )
 
-NAMESPACE, KEY, PATH, TTL, HIDDEN = "namespace", "key", "path", "ttl", "unindexed"
-VALUE = "value."  # before the fields of a value, among the metadata
+TTL, HIDDEN = "ttl", "unindexed"  # in the metadata
 EVERY_ITEM = {"selection.dedup": False}  # two keys may hold the same text
 _PAGE = 500
 
@@ -109,7 +108,7 @@ class ThinkbackStore(BaseStore):
             self.memory.remember(id=id, kind="fact", **fields)
 
     def _fields(self, op: PutOp) -> dict[str, Any]:
-        own = {NAMESPACE: list(op.namespace), PATH: _path(op.namespace), KEY: op.key}
+        own = {NAMESPACE: list(op.namespace), PATH: path_of(op.namespace), KEY: op.key}
         hidden = {HIDDEN: True} if op.index is False else {}
         ttl = {} if op.ttl is None else {TTL: op.ttl}
         value = {f"{VALUE}{name}": one for name, one in (op.value or {}).items()}
@@ -144,11 +143,6 @@ class ThinkbackStore(BaseStore):
             after = page[-1].id
 
 
-def item_id(namespace: Sequence[str], key: str) -> str:
-    """The id of the memory that holds an item."""
-    return f"langgraph-{hashlib.sha256(json.dumps([*namespace, key]).encode()).hexdigest()[:24]}"
-
-
 def _item(record: Record) -> dict[str, Any]:
     value = {name.removeprefix(VALUE): one for name, one in record.metadata.items() if name.startswith(VALUE)}
     return {
@@ -160,13 +154,8 @@ def _item(record: Record) -> dict[str, Any]:
     }
 
 
-def _path(namespace: Sequence[str]) -> str:
-    """Labels contain no dot, so that texts between `a.` and `a/` are the paths below a."""
-    return "".join(f"{label}." for label in namespace)
-
-
 def _within(prefix: Sequence[str]) -> dict[str, Any]:
-    below = _path(prefix)
+    below = path_of(prefix)
     return {f"metadata.{PATH}": {"gte": below, "lt": f"{below[:-1]}/"} if below else {"exists": True}}
 
 
@@ -185,21 +174,9 @@ def _matches(namespace: tuple[str, ...], condition: Any) -> bool:
 
 
 def _text(value: Mapping[str, Any], paths: Sequence[str]) -> str:
-    found = [text for path in paths for text in (_said(value) if path == "$" else _at(value, path)) if text.strip()]
+    found = [text for path in paths for text in (said(value) if path == "$" else _at(value, path)) if text.strip()]
     return "\n".join(found) or json.dumps(value, ensure_ascii=False, default=str)
 
 
 def _at(value: Any, path: str) -> list[str]:
     return list(get_text_at_path(value, tokenize_path(path)))
-
-
-def _said(value: Any) -> Iterator[str]:
-    """Every text in a value."""
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, Mapping):
-        for one in value.values():
-            yield from _said(one)
-    elif isinstance(value, list | tuple):
-        for one in value:
-            yield from _said(one)

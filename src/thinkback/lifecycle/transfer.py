@@ -263,7 +263,8 @@ class _Merge:
             if replace(known, created_at=edge.created_at) != edge:
                 self._differing.append(f"{edge.from_id} → {edge.to_id}")
                 differing += 1
-        self._store.link(list(new.values()), self._now)
+        if new:
+            self._store.link(list(new.values()), self._now)
         self._linked |= new
         return {"links": len(new), "known": len(edges) - len(new) - differing, "differing": differing}
 

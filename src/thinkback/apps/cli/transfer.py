@@ -12,10 +12,11 @@ from thinkback.apps.cli.command import command
 from thinkback.apps.cli.options import Common, Embedder
 from thinkback.apps.cli.output import Progress, facts, note, progress, show_json, show_result, warn
 from thinkback.apps.cli.session import existing_memory, file_errors, open_lines, open_memory, settings_of
-from thinkback.errors import Action, InvalidFile, Notice, Remedy, ThinkbackError
+from thinkback.errors import Action, InvalidFile, InvalidInput, Notice, Remedy, ThinkbackError
 from thinkback.settings import NONE
 
 if TYPE_CHECKING:
+    from thinkback.lifecycle.transfer import ImportReport
     from thinkback.memory import Memory
 
 app = Typer()
@@ -26,22 +27,28 @@ PANEL = "Carry"
     app,
     "import",
     panel=PANEL,
-    example="thinkback import memories.jsonl\nssh other thinkback export - | thinkback import - --store copy.db",
+    example="thinkback import memories.jsonl\nthinkback import chatgpt-export.zip\nthinkback import vault/ --from obsidian\n"
+    "ssh other thinkback export - | thinkback import - --store copy.db",
 )
 def import_(
-    file: Annotated[str, Argument(help="A JSON Lines file; - reads stdin.")],
+    file: Annotated[str, Argument(help="A file or folder; - reads JSON Lines from stdin.")],
     embedder: Embedder,
     common: Common,
     skip_bad: Annotated[bool, Option("--skip-bad", help="Skip and report bad lines instead of failing.")] = False,
     embed: Annotated[bool, Option(help="Embed memories that have no vector in the file.")] = True,
+    origin: Annotated[
+        str | None,
+        Option(
+            "--from",
+            metavar="FORMAT",
+            help="thinkback, chatgpt, claude, mem0, engrava, mcp, langgraph, chat, obsidian or basic-memory; found out by default.",
+        ),
+    ] = None,
 ) -> None:
-    """Read memories, links and judgements from JSON Lines in one transaction; importing twice adds nothing."""
-    from thinkback.interop.jsonl import import_lines
-
+    """Read memories, links and judgements in one transaction, from our JSON Lines or another program's; twice adds nothing."""
     settings = settings_of(common, embedder)
-    with open_lines(file) as lines, open_memory(settings, create=True) as memory:
-        with file_errors(), progress("importing") as step:
-            report = import_lines(memory, lines, skip_bad=skip_bad, progress=_of(_count_lines(file), step))
+    with open_memory(settings, create=True) as memory:
+        report = _import(memory, file, origin, skip_bad)
         embedded = _embed(memory) if embed and settings.embedder != NONE else 0
     for bad in report.bad:
         warn(f"line {bad.line}: {bad.reason}")
@@ -64,6 +71,19 @@ def _count_lines(file: str) -> int:
         return 0
     with Path(file).open("rb") as lines:
         return sum(1 for _ in lines)
+
+
+def _import(memory: "Memory", file: str, origin: str | None, skip_bad: bool) -> "ImportReport":
+    from thinkback.interop.formats import OURS, detect, import_file
+    from thinkback.interop.jsonl import import_lines
+
+    path = Path(file)
+    with file_errors(), progress("importing") as step:
+        chosen = origin or (detect(path) if file != "-" and path.exists() else OURS)
+        if chosen != OURS:
+            return import_file(memory, path, chosen, skip_bad=skip_bad, progress=step)
+        with open_lines(file) as lines:
+            return import_lines(memory, lines, skip_bad=skip_bad, progress=_of(_count_lines(file), step))
 
 
 def _embed(memory: "Memory") -> int:
@@ -89,9 +109,17 @@ def export(
     vectors: Annotated[
         bool, Option("--vectors", help="Include the vectors, so that an import need not embed.")
     ] = False,
+    to: Annotated[
+        str,
+        Option("--to", metavar="FORMAT", help="thinkback, with everything; or markdown or mcp, with what is present."),
+    ] = "thinkback",
 ) -> None:
-    """Write everything as JSON Lines: memories with all versions, links, judgements."""
+    """Write everything as JSON Lines: memories with all versions, links, judgements; or for people or other programs."""
+    from thinkback.interop.formats import EXPORTS, OURS
     from thinkback.interop.jsonl import export_lines
+
+    if to not in (OURS, *EXPORTS):
+        raise InvalidInput(f"unknown format {to!r}; one of {', '.join((OURS, *EXPORTS))}", code="unknown_format")
 
     count = 0
     with (
@@ -101,7 +129,7 @@ def export(
     ):
         counts = memory.stats()
         total = 1 + counts["memories"] + counts["versions"] + counts["edges"] + counts["judgements"]
-        for count, line in enumerate(export_lines(memory, vectors=vectors), 1):
+        for count, line in enumerate(export_lines(memory, vectors=vectors) if to == OURS else EXPORTS[to](memory), 1):
             target.write(line + "\n")
             if count % 1000 == 0:
                 step(count, max(count, total))
