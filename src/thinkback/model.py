@@ -442,7 +442,7 @@ class Run:
     """The results of one leg, best first, every id once; `skipped` is the reason if it did not run.
 
     `filled` holds the leg's scores for candidates that other legs found and this one, within its limit, did not. `warnings` say
-    what the leg had to do otherwise than asked.
+    what the leg had to do otherwise than asked. `factor` is for the leg's weight in this search.
     """
 
     leg: str
@@ -450,6 +450,7 @@ class Run:
     skipped: str | None = None
     filled: tuple[Scored, ...] = ()
     warnings: tuple[Notice, ...] = ()
+    factor: float = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -571,7 +572,8 @@ class Hit:
 
     @property
     def text(self) -> str:
-        return self.stored.text
+        """The text of the memory; of a theme, whose text is data, its sentence or its phrases."""
+        return self.stored.essence if self.members and self.stored.essence else self.stored.text
 
     @property
     def record(self) -> Record:

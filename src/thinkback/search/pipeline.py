@@ -20,8 +20,9 @@ from thinkback.search.excerpts import Excerpts
 from thinkback.search.executors import Inline
 from thinkback.search.explain import absence
 from thinkback.search.legs import Leg, Recent, deep_enough
+from thinkback.search.legs.base import without_reflections
 from thinkback.search.query.ask_model import ask
-from thinkback.search.query.languages import unread
+from thinkback.search.query.languages import across, unread
 from thinkback.search.query.parse import Query, focus, parse
 from thinkback.search.query.tags import Vocabulary
 from thinkback.search.query.time import extracted
@@ -39,6 +40,7 @@ FEWEST_NEWEST = 100  # as deep as other legs look, so that a token budget has a 
 VIEW_LOST = (StoreConflict, StoreUnreachable)  # errors after which a recall reads everything again
 _VIEWS = 3
 BLANK = "the query has no words"
+ACROSS = 0.1  # the factor of the keyword leg where question and memories are in different languages
 
 
 def search(
@@ -139,7 +141,7 @@ def gather(query: Query, recipe: Recipe, engine: Engine, notes: Notes) -> Gather
     if recipe.fill:
         runs = [_filled(leg, run, query, ids, engine, notes) for leg, run in zip(recipe.legs, runs, strict=True)]
     records = engine.store.get(ids, query.filter.known_at)
-    _tell_unread(query, runs, records, engine, notes)
+    runs = _across_languages(query, runs, records, engine, notes)
     if len(records) < len(ids):  # forgotten by another process between the legs and here
         runs = [replace(run, hits=_still(run.hits, records), filled=_still(run.filled, records)) for run in runs]
         ids = list(records)
@@ -162,13 +164,22 @@ def _heard(query: Query, runs: list[Run], engine: Engine, notes: Notes) -> list[
     return [replace(run, hits=(), skipped=reason) if run.leg == "vector" else run for run in runs]
 
 
-def _tell_unread(
-    query: Query, runs: Sequence[Run], records: Mapping[str, StoredRecord], engine: Engine, notes: Notes
-) -> None:
-    """Warn if the question, or most of the nearest memories, are in a language that the embedder does not read."""
-    if query.vector is None:
-        return
-    nearest = [records[hit.id].text for run in runs if run.leg == "vector" for hit in run.hits[:3] if hit.id in records]
+def _across_languages(
+    query: Query, runs: list[Run], records: Mapping[str, StoredRecord], engine: Engine, notes: Notes
+) -> list[Run]:
+    """Warn of a language that the embedder does not read; keywords count less where it reads both, and they differ.
+
+    The language of the memories is that of most of the nearest ones.
+    """
+    nearest = [records[hit.id].text for run in runs if run.leg == "vector" for hit in run.hits[:5] if hit.id in records]
+    if query.vector is not None:
+        _tell_unread(query, nearest, engine, notes)
+    if not across(query.text, nearest, engine.embedder):
+        return runs
+    return [replace(run, factor=ACROSS) if run.leg == "keyword" else run for run in runs]
+
+
+def _tell_unread(query: Query, nearest: Sequence[str], engine: Engine, notes: Notes) -> None:
     of_memories = [unread(text, engine.embedder)[0] for text in nearest]
     foreign = [name for name in of_memories if name]
     name = unread(query.text, engine.embedder)[0] or (foreign[0] if 2 * len(foreign) > len(nearest) else "")
@@ -269,7 +280,8 @@ def _filled(leg: Leg, run: Run, query: Query, ids: Sequence[str], engine: Engine
 
 
 def _newest(query: Query, skipped: Sequence[Run], recipe: Recipe, store: Store) -> Gathered:
-    """The newest memories, as many as fill the selection; the answer if there is nothing to search by."""
+    """The newest memories without themes, as many as fill the selection; the answer if there is nothing to search by."""
+    query = replace(query, filter=without_reflections(query.filter))
     selection = recipe.selection.under(query.filter)
     depth = max(2 * selection.limit, FEWEST_NEWEST)
     while True:

@@ -80,8 +80,8 @@ def reach(recipe: Recipe) -> int:
 
 def active(recipe: Recipe, runs: Sequence[Run], query: Query) -> tuple[dict[str, float], list[Term]]:
     """The weights in force: with `redistribute`, each active weight divided by the sum of active weights."""
-    ran = {run.leg for run in runs}
-    weights = {leg.name: leg.weight for leg in recipe.legs if leg.name in ran}
+    factors = {run.leg: run.factor for run in runs}
+    weights = {leg.name: leg.weight * factors[leg.name] for leg in recipe.legs if leg.name in factors}
     terms = [
         term for term in recipe.signals if (term.how != "add" or term.weight != 0) and term.signal.silent(query) is None
     ]

@@ -1,57 +1,63 @@
-"""Label propagation: seeded, at most 20 rounds, ties to the smallest label, and local."""
+"""Labels of themes: phrases that name something, shown as words, and never among the newest memories."""
 
-from hypothesis import given
-from hypothesis import strategies as st
+import os
+from pathlib import Path
 
-from thinkback.lifecycle.reflect.cluster import propagate
+import pytest
+from engine_fixtures import toy_memory
 
+from thinkback.apps.words import in_words
+from thinkback.evaluate.datasets.locomo import read_locomo
+from thinkback.evaluate.systems import Recipes
+from thinkback.evaluate.vectors import CachedEmbedder
+from thinkback.lifecycle.reflect.phrases import Lexicon, key_phrases
+from thinkback.models.embedders import open_embedder
+from thinkback.models.weights import OpenOptions, fetch_options
+from thinkback.search.recipes.named import DEFAULT
+from thinkback.stores.sqlite.vector_cache import VectorCache
 
-def undirected(*links: tuple[str, str, float]) -> dict[str, dict[str, float]]:
-    graph: dict[str, dict[str, float]] = {}
-    for one, other, weight in links:
-        graph.setdefault(one, {})[other] = weight
-        graph.setdefault(other, {})[one] = weight
-    return graph
-
-
-def test_what_is_not_linked_is_never_together() -> None:
-    graph = undirected(("a", "b", 0.8), ("b", "c", 0.9), ("x", "y", 0.7)) | {"alone": {}}
-    assert propagate(graph) == [("a", "b", "c"), ("x", "y")]
-
-
-def test_a_pair_takes_the_smaller_label_when_it_is_the_first_to_move() -> None:
-    assert propagate(undirected(("b", "a", 1.0))) == [("a", "b")]
-
-
-def test_two_dense_groups_with_a_thin_bridge_stay_two() -> None:
-    left = [(a, b, 1.0) for a, b in (("a", "b"), ("a", "c"), ("b", "c"), ("b", "d"), ("c", "d"), ("a", "d"))]
-    right = [(a, b, 1.0) for a, b in (("w", "x"), ("w", "y"), ("x", "y"), ("x", "z"), ("y", "z"), ("w", "z"))]
-    assert propagate(undirected(*left, *right, ("d", "w", 0.1))) == [("a", "b", "c", "d"), ("w", "x", "y", "z")]
-
-
-def test_no_round_leaves_everyone_alone() -> None:
-    assert propagate(undirected(("a", "b", 1.0)), rounds=0) == [("a",), ("b",)]
-
-
-def test_what_happens_elsewhere_changes_nothing_here() -> None:
-    here = [("a", "b", 0.71), ("b", "c", 0.8), ("c", "d", 0.75), ("d", "e", 0.9), ("e", "a", 0.7)]
-    alone = propagate(undirected(*here))
-    with_others = propagate(undirected(*here, ("0", "1", 0.9), ("m", "n", 0.8), ("z", "y", 0.7)))
-    assert [group for group in with_others if group[0] in "abcde"] == alone
-
-
-names = st.sampled_from("abcdefghij")
-
-
-@given(
-    st.lists(
-        st.tuples(names, names, st.sampled_from([0.7, 0.8, 0.9])).filter(lambda link: link[0] != link[1]), max_size=20
-    )
+CONVERSATIONS = Path(os.environ.get("THINKBACK_DATA", "../shared/data")) / "locomo-dev.json"
+_WEAK = (
+    "about interesting together truly means with from someone different bye later catch care soon yep hard special peaceful last "
+    "week big instead during helps strong alone starting great good nice thing things really image photo"
 )
-def test_the_answer_is_a_partition_and_does_not_depend_on_the_order_of_links(
-    links: list[tuple[str, str, float]],
-) -> None:
-    unique = {frozenset(link[:2]): link for link in links}.values()
-    groups = propagate(undirected(*unique))
-    assert sorted(node for group in groups for node in group) == sorted({n for link in unique for n in link[:2]})
-    assert propagate(undirected(*reversed(list(unique)))) == groups
+WEAK = frozenset(_WEAK.split())
+
+
+def test_words_that_name_nothing_are_no_label() -> None:
+    texts = {f"{n}": "that sounds interesting, tell me about it together" for n in range(4)}
+    texts |= {f"o{n}": f"number {n} of other texts" for n in range(40)}
+    assert key_phrases(Lexicon.of(texts.items()), [("0", "1", "2", "3")]) == [()]
+
+
+def test_a_phrase_comes_before_its_single_words() -> None:
+    texts = {f"{n}": "Caroline went to the adoption agency" for n in range(4)}
+    texts |= {f"o{n}": f"number {n} of other texts" for n in range(40)}
+    assert key_phrases(Lexicon.of(texts.items()), [("0", "1", "2", "3")])[0][0] == "adoption agency"
+
+
+def test_a_theme_reads_as_words_and_is_not_among_the_newest() -> None:
+    with toy_memory() as m:
+        for n in range(5):
+            m.remember(f"the grey cat Oscar sleeps on chair {n}")
+        m.remember('{"member_ids": ["x", "y"], "keywords": ["cat"]}', essence="grey cat", kind="reflection")
+        assert all(hit.stored.kind != "reflection" for hit in m.recall(""))
+        (theme,) = list(m.recall("cat", kinds=["reflection"]))
+        assert theme.text == "grey cat"
+        assert in_words(theme.record) == "grey cat (a theme of 2 memories)"
+        assert [hit.id for hit in m.recall("", kinds=["reflection"])] == [theme.id]
+
+
+@pytest.mark.slow
+@pytest.mark.models
+@pytest.mark.skipif(not CONVERSATIONS.exists(), reason="the development data is not here")
+def test_no_theme_of_a_conversation_is_labelled_by_weak_words_alone(tmp_path: Path) -> None:
+    dataset = read_locomo(CONVERSATIONS)
+    embedder = open_embedder("default", OpenOptions(fetch=fetch_options(os.environ, Path.home())))
+    with VectorCache(tmp_path / "vectors.db") as cache:
+        recipes = Recipes([DEFAULT], CachedEmbedder(embedder, cache))
+        with recipes.memory_of(dataset.corpora[0]) as memory:
+            memory.reflect()
+            labels = [str(record.essence) for record in memory.list(limit=1000, kinds=["reflection"])]
+    assert len(labels) > 20
+    assert [label for label in labels if set(label.lower().replace(",", "").split()) <= WEAK] == []

@@ -4,7 +4,7 @@ import pytest
 
 from thinkback.clock import to_us
 from thinkback.model import Filter
-from thinkback.search.query.languages import language, script, unread
+from thinkback.search.query.languages import across, language, script, unread
 from thinkback.search.query.parse import Parsing, parse
 
 NOW = to_us("2026-05-08T12:00Z")
@@ -86,3 +86,12 @@ def test_what_an_embedder_does_not_read() -> None:
     assert unread("Where is Anna's cat?", E5) == ("", False)
     for reads_all in ("multilingual@1", "my-own-model", None):
         assert unread("मेरी बिल्ली", reads_all) == ("", False)
+
+
+def test_keywords_count_less_where_question_and_memories_differ_in_language() -> None:
+    english = ["The cat is on the roof.", "The dog is in the house.", "42"]
+    assert across("Wo ist die Katze von Anna?", english, "multilingual@1")
+    assert not across("Where is the cat?", english, "multilingual@1")
+    assert not across("Katze", english, "multilingual@1")
+    assert not across("Wo ist die Katze von Anna?", english, E5)
+    assert not across("Wo ist die Katze von Anna?", [], "multilingual@1")

@@ -92,9 +92,11 @@ def history(id: Id, common: Common) -> None:
 
 
 def _versions(records: "Sequence[Record]") -> "RenderableType":
+    from thinkback.apps.words import in_words
+
     def row(one: "Record") -> tuple[str, ...]:
         until = "now" if one.retired_at is None else moment(one.retired_at)
-        return moment(one.recorded_at), until, one.text, ", ".join(one.tags)
+        return moment(one.recorded_at), until, in_words(one), ", ".join(one.tags)
 
     return table(dict.fromkeys(("known from", "known to", "text", "tags"), ""), map(row, records))
 

@@ -12,7 +12,7 @@ from thinkback.apps import wire, wire_upkeep
 from thinkback.apps.mcp.envelope import NOTICE, Quoted, provenance, quote, short_id, shown, visible
 from thinkback.apps.wire import EdgeShape
 from thinkback.apps.wire_upkeep import ForgottenShape, ReflectedShape
-from thinkback.apps.words import theme_changes
+from thinkback.apps.words import in_words, theme_changes
 from thinkback.clock import iso
 from thinkback.errors import Action, Notice
 from thinkback.fields import VERSIONED
@@ -233,7 +233,7 @@ def fetched(record: Record) -> Answer[FetchAnswer]:
         "notice": NOTICE,
         "id": record.id,
         "title": title(record),
-        "text": record.text,
+        "text": in_words(record),
         "url": uri(record.id),
         "metadata": {**provenance(record), **({"metadata": dict(record.metadata)} if record.metadata else {})},
     }
@@ -242,7 +242,7 @@ def fetched(record: Record) -> Answer[FetchAnswer]:
 
 def title(record: Record) -> str:
     """The essence, or the beginning of the text, on one line."""
-    line = " ".join((record.essence or record.text).split())
+    line = " ".join((record.essence or in_words(record)).split())
     return line if len(line) <= TITLE_LENGTH else f"{line[: TITLE_LENGTH - 1]}…"
 
 

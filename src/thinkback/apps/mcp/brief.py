@@ -40,6 +40,6 @@ def _candidates(memory: Memory, topic: str) -> Iterator[tuple[Record, Passage | 
     standing = (
         *memory.list(limit=MAX_LISTED, priorities=["P1"]),
         *memory.list(limit=MAX_LISTED, kinds=STANDING_KINDS),
-        *memory.list(limit=MAX_LISTED),
+        *memory.list(limit=MAX_LISTED, include_reflections=False),
     )
     yield from ((record, None) for record in {record.id: record for record in standing}.values())

@@ -21,6 +21,7 @@ from thinkback.apps.mcp.envelope import NOTICE, Quoted, provenance, quote, shown
 from thinkback.apps.mcp.guide import guide
 from thinkback.apps.mcp.tools import GUIDE, TOOLS, Caller, Tool
 from thinkback.apps.validation import problems
+from thinkback.apps.words import in_words
 from thinkback.errors import InvalidInput, ThinkbackError, worded
 from thinkback.fields import REMEMBERED, names
 from thinkback.memory import Memory
@@ -164,7 +165,7 @@ class _Handlers:
         id = unquote(address.removeprefix(MEMORY_URI))
         record = await self._read(context, address, lambda memory: memory.get(*memory.whole_ids([id])))
         known = json.dumps(shown(provenance(record)), ensure_ascii=False)
-        return _resource(uri(record.id), f"{NOTICE}\n{quote([Quoted(record.text, known)])}", "text/plain")
+        return _resource(uri(record.id), f"{NOTICE}\n{quote([Quoted(in_words(record), known)])}", "text/plain")
 
     async def list_prompts(self, context: Context, _: types.PaginatedRequestParams | None) -> types.ListPromptsResult:
         return types.ListPromptsResult(prompts=[BRIEF] if self._may_read(context) else [])

@@ -15,6 +15,7 @@ from thinkback.stores.segmentation import segment
 
 Term = tuple[str, ...]
 
+PHRASE = 1.5  # how much more two words in a row say than one
 SUPPORT = 0.20  # a key phrase occurs in this share of the members, and in at least two
 COMMON = 0.10  # and in at most this share of the other memories, or in two of them
 HALF = 2 / 3  # a phrase replaces its word if it occurs in this share of the word's memories
@@ -30,7 +31,37 @@ _CHATTER = (
     "tell thank thanks thing things think thought time times today took total totally true try trying want wanted "
     "way well went wonderful wow yeah year years yes yesterday yet"
 )
-_STOPWORDS = FUNCTION_WORDS | frozenset(_CHATTER.split()) | NEGATED_STEMS | CONTRACTED_ENDINGS
+# Words that describe, move or place something, and alone name no topic either.
+_WEAK = (
+    "able about above across advice after again against agree almost alone along although among another anymore anyone "
+    "anything anyway appreciate around ask asked asking away aww bad beautiful because become been before began begin behind "
+    "believe believing best better between beyond big bit blast both bring bringing brought bunch but bye call called calm "
+    "can care catch change chasing chat check cheers chill choose chose close congrats congratulations could couple course "
+    "crazy curious cute deal dear decided deep delicious despite did difference different difficult does doing done down "
+    "during each early easy effect either else end ended enjoy enjoyed enjoying enough epic especially ever every everyone "
+    "everything exactly excellent excited excitement exciting experience experienced explore fabulous facing fam fantastic "
+    "far fast favorite favorites favourite few finally find finding fine first focus for forward found free fresh from full "
+    "further gave general gives gorgeous great hang hard has have having helped helpful helping helps her here him his hit "
+    "hold holding hoping huge image important impressive incredible inspire inspired inspiring instead interest interested "
+    "interesting into join joined just keeping keeps kept kinds last late later learn learned learning least left less life "
+    "liked likes live lived living local lovely low luck lucky main manage matter means meant mention mentioned met might "
+    "mind moment month months morning motivated motivating must near nearly neat nope nothing notice often old once one only "
+    "onto ooh oops open opportunity our out over own part past peaceful perfect perhaps photo photos pic pics picture "
+    "pictures place places plan planning plans play played playing please pleased possible possibly present process proud "
+    "provide push pushing put quite rather reach reached ready real reason recent recently refreshing relaxing remember "
+    "reminded reminder reminds rest rewarding rock rocks sad safe same says second seeing sense several she should show "
+    "showed showing shows sign signs simple sitting small some somebody someone something sometime sometimes somewhere soon "
+    "sorry sort sound special spend spending spent standing start started starting starts stay stayed staying step stop "
+    "strong stunning such supportive sweet talked talking tasty that the their them then there these they thinking this those "
+    "though three thrilled through tight together told tomorrow ton tonight tons totally touch tough toward towards truly "
+    "turn turned turning two type under understand until upon use used using usually various very via vibe vibes visit wait "
+    "waiting walking wander was watched watching week weekend weeks welcome were what whatever when where whether which while "
+    "who whole why wild will wins wish with within without won wondering word words work worked working works world worried "
+    "worries worry worth would write wrong yay yep you young your yourself yummy yup"
+)
+_STOPWORDS = (
+    FUNCTION_WORDS | frozenset(_CHATTER.split()) | frozenset(_WEAK.split()) | NEGATED_STEMS | CONTRACTED_ENDINGS
+)
 
 
 @dataclass(slots=True)
@@ -118,7 +149,9 @@ def _ranked(count: _Count, lexicon: Lexicon, often: Counter[Term], holding: Coun
     average = lexicon.total / max(len(lexicon.words), 1) * count.members
     distinct = [term for term in count.supported if holding[term] - count.holding[term] <= elsewhere]
     distinct = _without_halves(distinct, count.holding)
-    weights = {term: weight(count.often[term], often[term], average) for term in distinct}
+    weights = {
+        term: weight(count.often[term], often[term], average) * (PHRASE if len(term) > 1 else 1) for term in distinct
+    }
     best = sorted(weights, key=lambda term: (-weights[term], term))
     return tuple(_spelling(count.spelled[term]) for term in _without_parts(best))
 

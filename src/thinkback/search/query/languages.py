@@ -6,6 +6,7 @@ must have two that are no English words, and more than of English.
 
 import re
 import unicodedata
+from collections.abc import Sequence
 from functools import cache
 
 from thinkback.models.weights.pinned import MODELS
@@ -56,6 +57,22 @@ def language(text: str) -> str:
     best = max(counts, key=lambda name: counts[name])
     english = sum(word in FUNCTION_WORDS and word not in WORDS[best] for word in words)
     return best if counts[best] >= 2 and counts[best] > english else ""
+
+
+def tongue(text: str) -> str:
+    """The language of a text as `language` tells it, `en` for English, or nothing."""
+    words = _WORD.findall(text[:READ].lower())
+    return language(text) or ("en" if sum(word in FUNCTION_WORDS for word in words) >= 2 else "")
+
+
+def across(question: str, texts: Sequence[str], embedder: str | None) -> bool:
+    """Whether a question is in another language than most of these texts, and the embedder is known to read both."""
+    model = MODELS.get((embedder or "").partition("@")[0])
+    if model is None or model.languages or not texts:
+        return False
+    asked = tongue(question)
+    others = sum(bool(told := tongue(text)) and told != asked for text in texts)
+    return bool(asked) and 2 * others > len(texts)
 
 
 def function_words(text: str) -> frozenset[str]:

@@ -154,7 +154,9 @@ export function recallBody(state, recipe = state.recipe) {
 }
 
 function browse(state, signal, after) {
-  return api.get("/v1/memories", { ...filters(state), limit: PAGE, after }, signal);
+  const chosen = filters(state);
+  const themes = chosen.kinds ? {} : { include_reflections: false };
+  return api.get("/v1/memories", { ...themes, ...chosen, limit: PAGE, after }, signal);
 }
 
 function summary({ hits, trace, recipe, answered }) {
