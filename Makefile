@@ -9,14 +9,14 @@ HEAVY := slow or models or torch or browser or postgres or frameworks
 
 DOCS := build/docs
 
-.PHONY: docs help demo test lint types format heavy bench setup clean
+.PHONY: docs help demo test lint types format heavy bench torture lock setup clean
 
 help:
 	@echo "make demo    a small story: remember, recall, explain"
 	@echo "make test    lint, types and tests"
 	@echo "make bench   recall beside other engines, 10,000 memories"
 	@echo "make docs    the documentation as a site in $(DOCS)"
-	@echo "make lint, make types, make format, make heavy, make torture, make setup, make clean"
+	@echo "make lint, make types, make format, make heavy, make torture, make lock, make setup, make clean"
 
 demo: $(VENV)/.installed
 	@$(BIN)/thinkback demo
@@ -36,6 +36,13 @@ torture: setup
 docs: $(VENV)/.installed-docs
 	@$(BIN)/python -m sphinx --quiet --fail-on-warning --keep-going --builder html docs $(DOCS)
 	@echo "the site is in $(DOCS)/index.html"
+
+# The package index may be any; the lock names none.
+LOCK := uv pip compile --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-emit-find-links --no-header --quiet
+
+lock:
+	$(LOCK) pyproject.toml --extra dev --output-file requirements/dev.txt
+	$(LOCK) requirements/release.in --output-file requirements/release.txt
 
 lint: setup
 	$(BIN)/ruff check .
