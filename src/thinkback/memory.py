@@ -9,7 +9,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self, Unpack, overload
 
-from thinkback.clock import Clock, Moment, system_clock, to_us, zone_of
+from thinkback.clock import DAY, Clock, Moment, system_clock, to_us, zone_of
 from thinkback.errors import (
     EmbeddingSpaceMismatch,
     InvalidInput,
@@ -113,6 +113,7 @@ class Memory:
         strict: bool = False,
         count_accesses: bool = True,
         secrets: Policy = "warn",
+        journal_days: int = 0,
         watchers: Sequence[Callable[[Recall], None]] = (),
     ) -> None:
         if isinstance(store, str | Path):
@@ -123,6 +124,7 @@ class Memory:
         self.strict = strict
         self.count_accesses = count_accesses
         self._door = Door(secrets)
+        self._journal_kept = max(0, journal_days) * DAY
         self._watchers = tuple(watchers)  # called after every search
         self._embedding = embedding or Embedding(store, None)
         self._reranker = reranker
@@ -469,7 +471,8 @@ class Memory:
     def tidy(self, dry_run: bool = True) -> Tidied:
         """Archive expired memories, corroborate repeated ones, apply decay, and adjust tiers and priorities."""
         self._flush_if_possible()
-        return tidy(self.store, self.clock(), dry_run)
+        now = self.clock()
+        return tidy(self.store, now, dry_run, forget_before=now - self._journal_kept if self._journal_kept else None)
 
     def undo(self, batch: str | None = None) -> Undone:
         """Take back a batch of the journal; if none is named, the last one of which anything can be undone."""

@@ -158,6 +158,7 @@ class Opener:
             strict=strict,
             count_accesses=count_accesses and not read_only,
             secrets=self._secrets,
+            journal_days=self.settings.journal_days,
             watchers=self._watchers,
         )
 

@@ -11,7 +11,10 @@ from thinkback.clock import DAY, HOUR, WEEK
 from thinkback.errors import NotFound
 from thinkback.memory import Memory
 from thinkback.model import Draft, StoredRecord
+from thinkback.opening import Opener
+from thinkback.settings import Settings
 from thinkback.stores.sqlite import SqliteStore
+from thinkback.testing import FixedClock
 
 
 def standing(memory: Memory) -> dict[str, tuple[object, ...]]:
@@ -296,3 +299,20 @@ def test_restoring_an_expired_memory_lets_it_live_for_the_time_of_its_tier() -> 
 def test_archiving_what_is_not_there_says_so() -> None:
     with living() as (memory, _), raises(NotFound, "unknown_memory"):
         memory.archive("x")
+
+
+def test_tidying_trims_the_journal_to_what_undo_may_still_use(tmp_path):
+    clock = FixedClock("2026-01-01")
+    settings = Settings(embedder="none", reranker="none", journal_days=30)
+    with Opener(settings, clock=clock)(tmp_path / "memory.db") as memory:
+        record = memory.remember("the cat is grey")
+        memory.archive(record.id)
+        (old,) = {entry.batch for entry in memory.journal()}
+        clock.now += 29 * DAY
+        memory.tidy(dry_run=False)
+        assert old in {entry.batch for entry in memory.journal()}
+        clock.now += 2 * DAY
+        memory.tidy(dry_run=True)
+        assert old in {entry.batch for entry in memory.journal()}
+        memory.tidy(dry_run=False)
+        assert old not in {entry.batch for entry in memory.journal()}

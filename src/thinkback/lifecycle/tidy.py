@@ -34,8 +34,11 @@ class Tidied(Result):
 log = logging.getLogger("thinkback")
 
 
-def tidy(store: Store, now: int, dry_run: bool = True) -> Tidied:
-    """Archive expired memories, link repetitions, update confidence, raise tiers and lower priorities."""
+def tidy(store: Store, now: int, dry_run: bool = True, forget_before: int | None = None) -> Tidied:
+    """Archive expired memories, link repetitions, update confidence, raise tiers and lower priorities.
+
+    Entries of the journal older than `forget_before` are removed: they can no longer be undone.
+    """
     parse = cache(Statement.of)
     seen = store.state().changes
     plan = _Plan(store, now, parse)
@@ -50,6 +53,8 @@ def tidy(store: Store, now: int, dry_run: bool = True) -> Tidied:
         _link(store, plan.actions, now, batch)
         journal.amend(store, [a for a in plan.actions if a.action != CORROBORATE], now, batch)
         _save_settings(store, plan, now, batch)
+        if forget_before is not None:
+            store.trim_journal(forget_before)
     log.info("tidied: %d changes", len(plan.actions))
     return Tidied(plan.shown, batch if plan.actions else None, False)
 

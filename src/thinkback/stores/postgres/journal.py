@@ -100,6 +100,12 @@ def mark_undone(tx: Tx, entry_ids: Sequence[int], now: int) -> None:
     tx.run(sql, tx.params(now=now, ids=list(entry_ids)))
 
 
+def trim(tx: Tx, before: int) -> int:
+    """Remove entries older than a moment."""
+    sql = "DELETE FROM thinkback.journal j WHERE j.space = %(space)s AND j.at < %(before)s"
+    return tx.run(sql, tx.params(before=before))
+
+
 def setting(tx: Tx, key: str) -> str | None:
     sql = "SELECT k.value FROM thinkback.settings k WHERE k.space = %(space)s AND k.key = %(key)s"
     found = tx.value(sql, tx.params(key=key))

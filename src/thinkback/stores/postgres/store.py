@@ -389,6 +389,9 @@ class PostgresStore:
     def mark_undone(self, entry_ids: Sequence[int], now: int) -> None:
         self._write(lambda tx: journal.mark_undone(tx, entry_ids, now))
 
+    def trim_journal(self, before: int) -> int:
+        return self._write(lambda tx: journal.trim(tx, before))
+
     def setting(self, key: str) -> str | None:
         return self._read(lambda tx: journal.setting(tx, key))
 

@@ -78,6 +78,12 @@ def mark_undone(connection: apsw.Connection, entry_ids: Sequence[int], now: int)
     connection.execute(sql, (now, listed(entry_ids)))
 
 
+def trim(connection: apsw.Connection, before: int) -> int:
+    """Remove entries older than a moment."""
+    connection.execute("DELETE FROM journal WHERE at < ?", (before,))
+    return connection.changes()
+
+
 def setting(connection: apsw.Connection, key: str) -> str | None:
     row = connection.execute("SELECT value FROM settings WHERE key = ?", (key,)).fetchone()
     return None if row is None else str(row[0])

@@ -14,7 +14,7 @@ from thinkback.stores.sqlite import counters, damage, health, schema
 from thinkback.stores.sqlite.connection import Connections
 from thinkback.stores.sqlite.pages import Cell, Pages, Text
 
-KEPT = (*damage.TRUTH, "vectors")
+KEPT = (*damage.TRUTH, "vectors", "passages")
 
 
 @dataclass(frozen=True, slots=True)

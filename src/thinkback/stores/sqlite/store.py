@@ -498,6 +498,10 @@ class SqliteStore:
         with self._connections.write() as connection:
             journal.mark_undone(connection, entry_ids, now)
 
+    def trim_journal(self, before: int) -> int:
+        with self._connections.write() as connection:
+            return journal.trim(connection, before)
+
     def setting(self, key: str) -> str | None:
         with self._connections.read() as connection:
             return journal.setting(connection, key)

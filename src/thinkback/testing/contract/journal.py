@@ -1,5 +1,7 @@
 """Laws of judgements, the journal, settings and health."""
 
+from dataclasses import replace
+
 from thinkback.errors import InvalidInput, NotFound
 from thinkback.model import StoredEntry, StoredJudgement
 from thinkback.stores.base import Store
@@ -57,6 +59,14 @@ class NoteLaws:
         )
         store.mark_undone([entry.id], NOW + 1)
         assert store.journal("one")[0].undone_at == NOW + 1
+
+    def test_old_entries_are_trimmed(self, store: Store) -> None:
+        a = put_one(store, "a")
+        old, young = _entry("promote", a.id, "one"), _entry("archive", a.id, "two")
+        store.log([replace(old, at=NOW - 10), replace(young, at=NOW)])
+        assert store.trim_journal(NOW) == 1
+        assert [entry.action for entry in store.journal()] == ["archive"]
+        assert store.trim_journal(NOW) == 0
 
     def test_settings(self, store: Store) -> None:
         assert store.setting("recipe") is None
