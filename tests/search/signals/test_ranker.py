@@ -60,6 +60,7 @@ EXPECTED = {
     "length": [score * math.log(len(text) + 1) / 5 for score, text in zip(SCORES, TEXTS, strict=True)],
     "dated": [0, 0, 0, 0],
     "counted": [0, 0, 0, 0],
+    "somebody": [0, 0, 0, 0],
     "own": [0, 0, 0, 0],
     "own_assistant": [0, 0, 0, 0],
     "user_before": [0, 0, 0, 0],
@@ -118,6 +119,16 @@ def test_a_question_for_a_time_or_a_number_lifts_texts_that_have_one():
     assert Ranker(dated=1.0).values(replace(asked, records=records)) == pytest.approx([1.0, 0, 0, 0.125])
     counting = replace(scene("How many times did we meet?"), records=records)
     assert Ranker(counted=1.0).values(counting) == pytest.approx([0, 0, 0.25, 0.125])
+
+
+def test_a_question_for_somebody_lifts_texts_that_name_another_than_their_speaker():
+    told = ("Emre is allergic", "we saw Lena", "Then it rained in May", "we like Paul")
+    asked = scene("Who met Paul?")
+    records = tuple(
+        replace(one, text=text, speaker=who)
+        for one, text, who in zip(asked.records, told, ("Lena", "Emre", "Tomas", "Ines"), strict=True)
+    )
+    assert Ranker(somebody=1.0).values(replace(asked, records=records)) == pytest.approx([1.0, 0.5, 0, 0])
 
 
 def test_the_users_words_and_preferences():

@@ -47,6 +47,7 @@ RANKER = Ranker(
     short=-0.125,
     dated=0.167,
     counted=0.134,
+    somebody=0.12,
     own_assistant=-0.125,
     user_before=-0.195,
     user_wide=-0.0318,

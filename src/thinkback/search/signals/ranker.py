@@ -53,6 +53,7 @@ class Ranker(Signal):
     length: float = 0.0  # s · ln(1 + characters) / 5
     dated: float = 0.0  # s, of a text that names a time, for a query that asks when
     counted: float = 0.0  # s, of a text with a number, for a query that asks how many
+    somebody: float = 0.0  # s, of a text that names somebody else than its speaker, for a query that asks who
     own: float = 0.0  # s, of the user's words, for a query in the first person
     own_assistant: float = 0.0  # s, of the assistant's words, for a query in the first person
     user_before: float = 0.0  # near(-1), of the user's words
@@ -124,6 +125,7 @@ FEATURES: Mapping[str, Callable[[View], Floats]] = {
     "length": lambda v: v.s * np.log(v.characters + 1) / 5,
     "dated": lambda v: v.s * v.dated,
     "counted": lambda v: v.s * v.counted,
+    "somebody": lambda v: v.s * v.somebody,
     "own": lambda v: v.s * v.user * v.first_person,
     "own_assistant": lambda v: v.s * v.assistant * v.first_person,
     "user_before": lambda v: v.near(-1) * v.user,

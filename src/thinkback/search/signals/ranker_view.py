@@ -28,6 +28,8 @@ _TIMES = frozenset(
 _NUMBERS = frozenset(
     "one two three four five six seven eight nine ten dozen hundred once twice couple".split()  # noqa: SIM905
 )
+_WHO = re.compile(r"\bwho(?:m|se)?\b", re.IGNORECASE)
+_CAPITAL = re.compile(r"(?<=[a-z,;] )[A-Z][a-z]+")  # in mid-sentence
 _YEAR = re.compile(r"\b(?:19|20)\d\d\b")
 _DIGIT = re.compile(r"\d")
 _AWAY = np.array([sign * step for step in range(1, STEPS + 1) for sign in (-1, 1)], dtype=np.int64)
@@ -187,6 +189,20 @@ class View:
     @cached_property
     def counted(self) -> Floats:
         return self._having(_NUMBERS, _DIGIT, _HOW_MANY)
+
+    @cached_property
+    def somebody(self) -> Floats:
+        """1 where a text names a speaker of the candidates or has a capital in mid-sentence, neither its own nor the query's."""
+        if _WHO.search(self._query[:LONGEST_QUERY]) is None:
+            return np.zeros(len(self.records))
+        people = frozenset(word for one in set(self._said_by) - {USER, ASSISTANT} for word in names(one))
+        asked = names(self._query)
+        found = []
+        for record, said_by, text in zip(self.records, self._said_by, self._lowered, strict=True):
+            known = people.intersection(_WORD.findall(text[:LONGEST_TEXT]))
+            others = known | {word.lower() for word in _CAPITAL.findall(record.text[:LONGEST_TEXT])} - _TIMES
+            found.append(bool(others - asked - names(said_by)))
+        return of_records(found)
 
     def _having(self, words: frozenset[str], form: re.Pattern[str], asked: re.Pattern[str]) -> Floats:
         """1 where a text has what the query asks for; the texts are read only if it does ask."""
