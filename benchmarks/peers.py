@@ -74,7 +74,10 @@ def fill_thinkback(data: core.Data, home: Path) -> None:
     with thinkback.open(home / "memory.db", embedder=None, reranker=None) as memory:
         for rows in core.batches(len(data.texts), 1000):
             memory.remember_many(core.memory_of(data, row) | {"id": str(row)} for row in rows)
-        memory.recall(data.questions[0], vector=data.question_vectors[0])
+        for question, vector in zip(
+            data.questions[:3], data.question_vectors, strict=False
+        ):  # the third writes the index
+            memory.recall(question, vector=vector)
 
 
 def ask_thinkback(recipe: str) -> Callable[[Path], tuple[Ask, Near]]:
