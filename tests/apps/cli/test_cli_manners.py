@@ -67,7 +67,6 @@ def test_without_any_store_named_the_data_folder_has_one(cli, monkeypatch, tmp_p
         ["recall", "cat", "--limit", "many"],
         ["list", "--limit", "0"],
         ["judge", "record", "q", "id", "--grade", "9"],
-        ["forget"],
     ],
 )
 def test_wrong_usage_exits_with_two(cli, args):

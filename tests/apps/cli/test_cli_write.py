@@ -179,3 +179,21 @@ def test_neighbours_of_a_thread_come_by_themselves(cli):
     a, b = cli.remember("first", "--thread", "t"), cli.remember("second", "--thread", "t")
     (edge,) = cli.ok("neighbours", a, "--json").lines
     assert (edge["kind"], edge["from_id"], edge["to_id"]) == ("next", a, b)
+
+
+def test_forget_by_a_condition(cli):
+    kept, gone = cli.remember("a dog", "--user", "bob"), cli.remember("a cat", "--user", "ann")
+    dry = cli.ok("forget", "--where", '{"user": "ann"}', "--dry-run", "--json").json
+    assert (dry["forgotten"], dry["dry_run"]) == ([gone], True)
+    assert cli.ok("forget", "--where", '{"user": "ann"}', "--json").json["forgotten"] == [gone]
+    assert [one["id"] for one in cli.ok("list", "--json").lines] == [kept]
+    for args in (["forget"], ["forget", "--where", "{}"], ["forget", "--where", '{"usr": "ann"}']):
+        assert cli(*args).code == 2
+
+
+def test_remember_a_folder(cli, tmp_path):
+    (tmp_path / "notes").mkdir()
+    (tmp_path / "notes" / "a.md").write_text("# One\nfirst\n\n# Two\nsecond\n")
+    assert len(cli.ok("remember", "--file", str(tmp_path / "notes"), "--tags", "notes", "--json").json["added"]) == 2
+    assert cli.ok("remember", "--file", str(tmp_path / "notes"), "--tags", "notes", "--json").json["unchanged"] == 2
+    assert cli("remember").code == cli("remember", "x", "--file", "y").code == 2
