@@ -29,6 +29,7 @@ from thinkback.stores.sqlite.vector_cache import VectorCache
 
 SESSIONS = 3  # of each conversation, as small memories
 RIDGE = 3e-3
+SMALL = 0.3  # the weight of a question to a single session
 
 
 def sessions(dataset: Dataset) -> Iterator[tuple[Corpus, list[Asked]]]:
@@ -117,16 +118,16 @@ def main() -> None:
     answers = np.array([row[2].answerable for row in rows])
     home = np.array([row[0] for row in rows])
     small = np.array([row[1] for row in rows])
-    judged = np.zeros(len(rows))
+    counts, judged = np.where(small, SMALL, 1.0), np.zeros(len(rows))
     for one in sorted(set(home)):
-        weights = fitted(values[home != one], answers[home != one])
+        weights = fitted(values[home != one], answers[home != one], counts[home != one])
         judged[home == one] = 1 / (1 + np.exp(-values[home == one] @ weights))
     report("all conversations", rows, judged, ~small)
     for name in sorted({one.split("/")[0] for one in home}):
         report(name, rows, judged, ~small & np.char.startswith(home, name))
     if small.any():
         report("single sessions", rows, judged, small)
-    print({name: float(f"{weight:.4g}") for name, weight in zip(names, fitted(values, answers), strict=True)})
+    print({name: float(f"{weight:.4g}") for name, weight in zip(names, fitted(values, answers, counts), strict=True)})
     standing(rows, options.words)
 
 

@@ -3,20 +3,23 @@
 A question becomes unanswerable by asking it of another conversation of the data set, with that conversation's speakers in
 place of its own (most frequent speaker for most frequent speaker). One that shares half of its words with a question which the
 other conversation does answer is left out, because it may have an answer there too. Every fourth question is also asked in
-nonsense words, each letter moved by a seeded shift of the alphabet.
+nonsense words, every letter replaced by a seeded random one.
 """
 
 import random
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from html import escape
+from typing import Any
 
 import numpy as np
 
 from thinkback.errors import DatasetError
 from thinkback.evaluate.bench import Progress
 from thinkback.evaluate.datasets.base import Corpus, Dataset
+from thinkback.evaluate.svg import Curve, line_chart
 from thinkback.evaluate.systems import Recipes
 from thinkback.model import Floats
 from thinkback.search.query.keywords import parse_keywords
@@ -193,3 +196,26 @@ def _bins(relevance: Floats, answerable: np.ndarray) -> tuple[Bin, ...]:
         for here in found
         if here.any()
     )
+
+
+# -- showing ---------------------------------------------------------------------------------------------------------------------
+
+
+def data(found: Answers) -> dict[str, Any]:
+    """The measures as plain data."""
+    return asdict(found)
+
+
+def page(dataset: str, found: Sequence[Answers]) -> str:
+    """A page with the measures and a reliability plot: the share of answerable questions over their relevance."""
+    curves = [Curve("perfectly calibrated", [(0.0, 0.0), (1.0, 1.0)])]
+    curves += [Curve(one.recipe, [(each.relevance, each.answerable) for each in one.bins]) for one in found]
+    plot = line_chart(curves, x_label="relevance", y_label="share with an answer", y_max=1.0)
+    rows = "".join(
+        f"<li>{escape(one.recipe)}: AUROC {one.auroc:.3f}, without nonsense {one.auroc_hard:.3f}, calibration error "
+        f"{one.calibration_error:.3f}, {one.refused:.0%} refused at the gate {one.gate:.2f} that keeps 90 %</li>"
+        for one in found
+    )
+    style = "polyline{fill:none;stroke:#2a78d6;stroke-width:2}polyline.c0{stroke:#999}text{font:12px sans-serif}"
+    title = escape(f"{dataset}: is there an answer?")
+    return f'<!doctype html><meta charset="utf-8"><title>{title}</title><style>{style}</style><h1>{title}</h1><ul>{rows}</ul>{plot}'

@@ -89,6 +89,36 @@ def locomo(
     _measure_recipes(dataset, recipe, measuring, models, common)
 
 
+@command(app, example="thinkback bench answers locomo10.json --report reliability.html")
+def answers(
+    file: JsonFile,
+    models: Models,
+    common: Common,
+    recipe: RecipeNames = None,
+    limit_questions: Annotated[
+        int | None, typer.Option(min=1, help="Maximum number of questions, spread over all corpora.")
+    ] = None,
+    report: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write an HTML page with a reliability plot.")
+    ] = None,
+) -> None:
+    """Whether relevance tells questions with an answer from questions made unanswerable, over conversations like LoCoMo's."""
+    from thinkback.apps.cli.render_bench import answers_table
+    from thinkback.evaluate.answers import data, measure_answers, page
+    from thinkback.evaluate.datasets import read_locomo
+
+    dataset = read_locomo(file).first(limit_questions)
+    with recipes_of(recipe, models, common) as recipes, progress(dataset.name) as step:
+        found = measure_answers(dataset, recipes, lambda done, total, _: step(done, total))
+    if report is not None:
+        report.write_text(page(dataset.name, found), encoding="utf-8")
+        note(f"report: {report}")
+    if common.json:
+        show_json(*map(data, found))
+    else:
+        show(answers_table(dataset.name, found))
+
+
 @command(app, example="thinkback bench longmemeval longmemeval_s.json --level turn --limit-questions 100")
 def longmemeval(
     file: JsonFile,

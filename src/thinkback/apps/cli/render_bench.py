@@ -1,6 +1,6 @@
 """A benchmark's result as tables for a terminal, and as plain data for `--json`."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 
 from rich import box
@@ -8,6 +8,7 @@ from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
+from thinkback.evaluate.answers import Answers
 from thinkback.evaluate.bench import BenchResult, RecipeResult
 from thinkback.evaluate.regress import Move, Regression
 from thinkback.evaluate.scores import Interval, Summary
@@ -31,6 +32,17 @@ def _table(title: str, *columns: str, caption: str | None = None) -> Table:
     table.box, table.pad_edge, table.padding, table.title_style = box.SIMPLE_HEAD, False, (0, 1, 0, 0), "bold"
     for place, column in enumerate(columns):
         table.add_column(column, justify="right" if place else "left", no_wrap=place > 0, min_width=0 if place else 8)
+    return table
+
+
+def answers_table(dataset: str, found: Sequence[Answers]) -> Table:
+    """How well relevance tells whether there is an answer, one row a recipe."""
+    columns = ("AUROC", "without nonsense", "calibration error", "gate for 90 %", "refused there", "questions")
+    table = _table(f"{dataset}, answered or not", "recipe", *columns)
+    for one in found:
+        numbers = (one.auroc, one.auroc_hard, one.calibration_error, one.gate, one.refused)
+        counts = ", ".join(f"{count} {kind}" for kind, count in one.counts.items())
+        table.add_row(Text(one.recipe), *(f"{number:.3f}" for number in numbers), counts)
     return table
 
 
