@@ -51,6 +51,7 @@ from thinkback.lifecycle.reflect.rebuild import renew
 from thinkback.lifecycle.reflect.run import reflect
 from thinkback.lifecycle.secrets.door import Door, Policy
 from thinkback.lifecycle.tidy import Tidied, tidy
+from thinkback.lifecycle.tombstones import Tombstone, buried, revoke, tombstones
 from thinkback.lifecycle.transfer import ImportReport, Line, export, import_values
 from thinkback.lifecycle.undo import Undone, undo
 from thinkback.lifecycle.write import archive, change_standing, new_version, remember, restore
@@ -114,6 +115,7 @@ class Memory:
         count_accesses: bool = True,
         secrets: Policy = "warn",
         journal_days: int = 0,
+        tombstones: bool = False,
         watchers: Sequence[Callable[[Recall], None]] = (),
     ) -> None:
         if isinstance(store, str | Path):
@@ -125,6 +127,7 @@ class Memory:
         self.count_accesses = count_accesses
         self._door = Door(secrets)
         self._journal_kept = max(0, journal_days) * DAY
+        self._tombstones = tombstones
         self._watchers = tuple(watchers)  # called after every search
         self._embedding = embedding or Embedding(store, None)
         self._reranker = reranker
@@ -234,22 +237,42 @@ class Memory:
         return self.get(id)
 
     def forget(
-        self, *ids: str, where: Mapping[str, Any] | None = None, dry_run: bool = False, scrub: bool = False
+        self,
+        *ids: str,
+        where: Mapping[str, Any] | None = None,
+        dry_run: bool = False,
+        scrub: bool = False,
+        tombstone: bool | None = None,
     ) -> Forgotten:
         """Remove memories for good, with everything derived from them.
 
         `where` adds every memory that a condition holds for, hidden ones too: `forget(where={"thread": "chat-7"}, dry_run=True)`
         says which those would be. The result has the ids that existed and warns while the files may still hold something of them;
-        `scrub` clears large files at once, which otherwise happens with a later write or on closing.
+        `scrub` clears large files at once, which otherwise happens with a later write or on closing. `tombstone` keeps imports and
+        captures from bringing them back (default: the setting `tombstones`).
         """
         chosen = [*ids_given("forget", ids), *([] if where is None else self._where(where))]
         if dry_run:
             return would_forget(self.store, chosen, self.clock())
-        return forget(self.store, chosen, self.clock(), scrub=scrub)
+        mark = self._tombstones if tombstone is None else tombstone
+        return forget(self.store, chosen, self.clock(), scrub=scrub, tombstone=mark)
 
-    def forget_verified(self, *ids: str) -> Receipt:
+    def forget_verified(self, *ids: str, tombstone: bool | None = None) -> Receipt:
         """The same, then proves it: every leg and index is asked, the live files are read, and a receipt is returned."""
-        return forget_verified(self.store, ids_given("forget_verified", ids), self.clock())
+        mark = self._tombstones if tombstone is None else tombstone
+        return forget_verified(self.store, ids_given("forget_verified", ids), self.clock(), tombstone=mark)
+
+    def tombstones(self) -> Sequence[Tombstone]:
+        """Keyed hashes of what must not come back by an import or a capture, oldest first."""
+        return tombstones(self.store)
+
+    def revoke_tombstones(self, *hashes: str) -> Sequence[str]:
+        """Take tombstones back; returns those that there were."""
+        return revoke(self.store, ids_given("revoke_tombstones", hashes))
+
+    def buried(self, memories: Iterable[tuple[str | None, str]]) -> Sequence[bool]:
+        """For each id and text, whether a tombstone says that it shall not come back."""
+        return buried(self.store, memories)
 
     def contest(self, new_id: str, old_id: str, close: bool = False) -> Edge:
         """Mark that a newer memory contradicts an older one; both stay visible, unless `close` ends the older one's validity."""

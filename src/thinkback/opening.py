@@ -159,6 +159,7 @@ class Opener:
             count_accesses=count_accesses and not read_only,
             secrets=self._secrets,
             journal_days=self.settings.journal_days,
+            tombstones=self.settings.tombstones,
             watchers=self._watchers,
         )
 

@@ -74,8 +74,8 @@ class Settings:
     """Everything that can be set once for all calls.
 
     `embedder` and `reranker` are model names, `none` for none. `api_key` goes to embedders and rerankers that are servers.
-    `secrets` is what happens to likely secrets in what is stored. `journal_days` is how far back `undo` reaches: `tidy` removes
-    older entries of the journal; 0 keeps all.
+    `secrets` is what happens to likely secrets in what is stored; `tombstones` is whether what is forgotten may not come back.
+    `journal_days` is how far back `undo` reaches: `tidy` removes older entries of the journal; 0 keeps all.
     `models` is a folder that holds weights already; it is looked at first and never written. `places` says where each key was
     set, and `environ` holds what pip and uv read from the environment; neither is a setting.
     """
@@ -92,6 +92,7 @@ class Settings:
     threads: int | None = None
     secrets: str = _one_of("warn", "redact", "refuse")
     journal_days: int = 90
+    tombstones: bool = False
     log_level: str = _one_of("warning", "error", "info", "debug")
     llm: Llm = Llm()
     agent: Agent = Agent()

@@ -125,6 +125,7 @@ class ForgottenShape(TypedDict):
     reflections: list[str]
     rebuilt: list[str]
     dry_run: bool
+    tombstones: list[str]
     warnings: list[str]
 
 
@@ -163,6 +164,7 @@ class ReceiptShape(TypedDict):
     log_cleared: bool
     notes: list[str]
     named_by: list[str]
+    tombstones: list[str]
 
 
 class RedactedShape(TypedDict):
@@ -230,6 +232,7 @@ def forgotten(done: Forgotten, words: Words = PYTHON_WORDS) -> ForgottenShape:
         "reflections": list(done.reflections),
         "rebuilt": list(done.rebuilt),
         "dry_run": done.dry_run,
+        "tombstones": list(done.tombstones),
         "warnings": warnings(done.warnings, words),
     }
 

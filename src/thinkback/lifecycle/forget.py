@@ -15,6 +15,7 @@ from thinkback.lifecycle.backup import held_in_backups
 from thinkback.lifecycle.corroboration import retract
 from thinkback.lifecycle.reflect.rebuild import derived_from, rebuild
 from thinkback.lifecycle.result import Result
+from thinkback.lifecycle.tombstones import bury
 from thinkback.model import REFLECTION, Filter
 from thinkback.reflections import members
 from thinkback.stores.base import Store
@@ -32,13 +33,14 @@ LINGERING = Notice(
 class Forgotten(Result):
     """The ids that existed, the reflections removed with them, and those rebuilt from the remaining members.
 
-    A dry run removes nothing and has the ids and reflections that would go.
+    A dry run removes nothing and has the ids and reflections that would go. `tombstones` keep what was forgotten from coming back.
     """
 
     ids: tuple[str, ...]
     reflections: tuple[str, ...] = ()
     rebuilt: tuple[str, ...] = ()
     dry_run: bool = False
+    tombstones: tuple[str, ...] = ()
     warnings: tuple[Notice, ...] = ()
 
     def __iter__(self) -> Iterator[str]:
@@ -54,7 +56,7 @@ class Receipt(Result):
 
     `verified`: something was forgotten, no trace of it was found, and files and log were cleared. `too_short` counts texts and ids
     of less than 8 bytes, which occur in files by chance; they are looked up in the indexes only. `named_by` are reflections written
-    by hand that still list a forgotten memory.
+    by hand that still list a forgotten memory. `tombstones` are keyed hashes that keep the memories from coming back.
     """
 
     forgotten: tuple[str, ...]
@@ -69,6 +71,7 @@ class Receipt(Result):
     log_cleared: bool
     verified: bool
     named_by: tuple[str, ...] = ()
+    tombstones: tuple[str, ...] = ()
     warnings: tuple[Notice, ...] = ()
 
     @property
@@ -80,9 +83,10 @@ class Receipt(Result):
 log = logging.getLogger("thinkback")
 
 
-def forget(store: Store, ids: Sequence[str], now: int, *, scrub: bool = False) -> Forgotten:
+def forget(store: Store, ids: Sequence[str], now: int, *, scrub: bool = False, tombstone: bool = False) -> Forgotten:
     """Remove memories and rebuild the reflections on them, in one transaction; `scrub` clears large files at once too."""
     with store.transaction():
+        marks = bury(store, ids, now) if tombstone else ()
         derived = derived_from(store, ids, now)
         retract(store, ids, now)
         removed = set(store.forget([*ids, *(record.id for record in derived)]))
@@ -93,6 +97,7 @@ def forget(store: Store, ids: Sequence[str], now: int, *, scrub: bool = False) -
         ids=tuple(id for id in dict.fromkeys(ids) if id in removed),
         reflections=tuple(record.id for record in derived),
         rebuilt=tuple(rebuilt),
+        tombstones=marks,
         warnings=((LINGERING,) if lingers else ()) + (held_in_backups(store) if removed else ()),
     )
 
@@ -113,13 +118,13 @@ def _lingers(store: Store, scrub: bool) -> bool:
         return True
 
 
-def forget_verified(store: Store, ids: Sequence[str], now: int) -> Receipt:
+def forget_verified(store: Store, ids: Sequence[str], now: int, *, tombstone: bool = False) -> Receipt:
     """Forget, then search every index and file for traces."""
     with store.transaction():  # so that the evidence is exactly what is removed
         before = store.state()
         evidence = proof.gather(store, ids)
         counts = _counts(store, evidence, now)
-        done = forget(store, ids, now)
+        done = forget(store, ids, now, tombstone=tombstone)
     proved = _prove(store, evidence, done.ids, now)
     return Receipt(
         forgotten=done.ids,
@@ -134,6 +139,7 @@ def forget_verified(store: Store, ids: Sequence[str], now: int) -> Receipt:
         log_cleared=proved.cleared,
         verified=bool(done.ids) and proved.clean and proved.cleared,
         named_by=proved.named_by,
+        tombstones=done.tombstones,
         warnings=(*proved.warnings, *(w for w in done.warnings if w is not LINGERING)),
     )
 

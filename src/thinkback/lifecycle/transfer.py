@@ -26,6 +26,7 @@ from thinkback.errors import (
 from thinkback.fields import VERSIONED
 from thinkback.lifecycle.corroboration import DECAYED_UNTIL, reworded
 from thinkback.lifecycle.reflect.promote import RAISED
+from thinkback.lifecycle.tombstones import buried
 from thinkback.model import Draft, Filter, StoredEdge, StoredJudgement, StoredRecord
 from thinkback.stores.base import EmbeddingSpace, Snapshot, Store
 
@@ -114,6 +115,7 @@ class _Merge:
         self._was_empty = not store.list(Filter(now=now, everything=True), 1)
         self._counts: Counter[str] = Counter()
         self._bad: list[BadLine] = []
+        self._buried: set[str] = set()
         self._warnings: dict[str, Notice] = {}
         self._differing: list[str] = []
         self._restored: set[str] = set()
@@ -129,13 +131,31 @@ class _Merge:
     def take(self, kind: type, batch: Sequence[tuple[int, Any]]) -> None:
         self._counts["lines"] += len(batch)
         if kind in self._writers:
-            self._write(kind, batch)
+            if admitted := self._admitted(batch):
+                self._write(kind, admitted)
             return
         for number, value in batch:
             if isinstance(value, Header):
                 self._header = replace(value, settings=self._header.settings or value.settings)
             else:
                 self._refuse(number, value)
+
+    def _admitted(self, batch: Sequence[tuple[int, Any]]) -> Sequence[tuple[int, Any]]:
+        """The lines without those about memories that a tombstone keeps out."""
+        told = [(number, value, _told(value)) for number, value in batch]
+        marks = buried(self._store, [one for _, _, about in told for one in about])
+        found = iter(marks)
+        kept = []
+        for number, value, about in told:
+            out = [next(found) or id in self._buried for id, _ in about]
+            if any(out):
+                self._buried.update(id for (id, _), mark in zip(about, out, strict=True) if mark)
+            else:
+                kept.append((number, value))
+        if self._buried:
+            message = f"{len(self._buried)} memories were left out: they were forgotten, and tombstones keep them out"
+            self._warnings["buried"] = Notice("buried", message)
+        return kept
 
     def finish(self) -> ImportReport:
         """Take over the upkeep settings if the store was empty; return the counts."""
@@ -323,3 +343,12 @@ def _overlap(one: StoredRecord, other: StoredRecord) -> bool:
         return one.retired_at is not None and other.recorded_at < one.retired_at and one.recorded_at < one.retired_at
     starts, ends = max(one.recorded_at, other.recorded_at), min(one.retired_at or 0, other.retired_at)
     return starts < ends
+
+
+def _told(value: Any) -> list[tuple[str, str]]:
+    """The memories that a line is about, by id, with their text where it has one."""
+    if isinstance(value, StoredEdge):
+        return [(value.from_id, ""), (value.to_id, "")]
+    if isinstance(value, StoredJudgement):
+        return [(value.memory_id, "")]
+    return [(str(value.id), str(value.text))]

@@ -135,7 +135,7 @@ def test_update_changes_fields_and_clears_them(cli):
 
 def test_forget_removes_for_good(cli):
     id, other = cli.remember("the code is 4417"), cli.remember("keep me")
-    gone = {"forgotten": [id], "reflections": [], "rebuilt": [], "dry_run": False, "warnings": []}
+    gone = {"forgotten": [id], "reflections": [], "rebuilt": [], "dry_run": False, "tombstones": [], "warnings": []}
     assert cli.ok("forget", id, "--json").json == gone
     assert cli("get", id).code == 1
     assert [record["id"] for record in cli.ok("list", "--json").lines] == [other]
@@ -197,3 +197,11 @@ def test_remember_a_folder(cli, tmp_path):
     assert len(cli.ok("remember", "--file", str(tmp_path / "notes"), "--tags", "notes", "--json").json["added"]) == 2
     assert cli.ok("remember", "--file", str(tmp_path / "notes"), "--tags", "notes", "--json").json["unchanged"] == 2
     assert cli("remember").code == cli("remember", "x", "--file", "y").code == 2
+def test_tombstones_are_set_listed_and_revoked(cli):
+    id = cli.remember("Oscar is a grey cat", "--id", "cat")
+    done = cli.ok("forget", id, "--tombstone", "--json").json
+    assert [row["hash"] for row in cli.ok("tombstones", "--json").lines] == sorted(done["tombstones"])
+    assert cli.ok("tombstones", "--revoke", done["tombstones"][0], "--json").json == {"revoked": done["tombstones"][:1]}
+    assert len(cli.ok("tombstones").out.splitlines()) == 1
+    receipt = cli.ok("forget", cli.remember("Rex is a dog"), "--verify", "--tombstone", "--json").json
+    assert len(receipt["tombstones"]) == 2

@@ -197,7 +197,7 @@ def test_a_batch_is_stored_together_or_not_at_all(client: TestClient) -> None:
 
 def test_forgetting(client: TestClient) -> None:
     first, second = remember(client, "a"), remember(client, "b")
-    no_more = {"reflections": [], "rebuilt": [], "dry_run": False, "warnings": []}
+    no_more = {"reflections": [], "rebuilt": [], "dry_run": False, "tombstones": [], "warnings": []}
     assert client.post("/v1/forget", json={"ids": [first, "absent"]}).json() == {"forgotten": [first], **no_more}
     assert client.delete(f"/v1/memories/{second}").json() == {"forgotten": [second], **no_more}
     assert client.delete(f"/v1/memories/{second}").status_code == 404

@@ -31,7 +31,9 @@ def capture(memory: Memory, client: str, session: str, turns: Iterable[Turn], le
     fresh = {memory_id(client, session, turn.id): turn for turn in turns}
     known = memory.get_many(fresh)
     left_out["captured before"] += len(known)
-    items = [_item(id, turn, client, session) for id, turn in fresh.items() if id not in known]
+    gone = dict(zip(fresh, memory.buried([(id, turn.text) for id, turn in fresh.items()]), strict=True))
+    left_out["forgotten"] += sum(gone.values())
+    items = [_item(id, turn, client, session) for id, turn in fresh.items() if id not in known and not gone[id]]
     with gathered_warnings():
         records = memory.remember_many(items)
     redacted = sum(record.text != item["text"] for record, item in zip(records, items, strict=True))

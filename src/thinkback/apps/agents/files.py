@@ -35,14 +35,16 @@ def memory_files(folder: Path, home: Path) -> Iterator[tuple[str, Path]]:
 
 def sync(memory: Memory, name: str, text: str) -> int:
     """Bring the memories of a file up to date with its text; returns how many were written, changed or forgotten."""
-    wanted = {_id(name, title): body for title, body in sections(text)}
+    found = {_id(name, title): body for title, body in sections(text)}
+    gone_for_good = memory.buried(found.items())
+    wanted = {id: body for (id, body), buried in zip(found.items(), gone_for_good, strict=True) if not buried}
     source = SOURCE + name
     known = {record.id: record.text for record in memory.list(limit=10_000, sources=[source])}
     gone = [id for id in known if id not in wanted]
     new = [{"id": id, "text": body, "source": source, "kind": "note"} for id, body in wanted.items() if id not in known]
     changed = [id for id, body in wanted.items() if id in known and known[id] != body]
     if gone:
-        memory.forget(*gone)
+        memory.forget(*gone, tombstone=False)  # a section may come back
     memory.remember_many(new)
     for id in changed:
         memory.update(id, text=wanted[id])

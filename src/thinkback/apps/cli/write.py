@@ -105,6 +105,12 @@ def forget(
     verify: Annotated[
         bool, Option("--verify", help="Search every index and the bytes of the files afterwards, and print a receipt.")
     ] = False,
+    tombstone: Annotated[
+        bool | None,
+        Option(
+            "--tombstone/--no-tombstone", help="Keep imports and captures from bringing them back.", show_default=False
+        ),
+    ] = None,
 ) -> None:
     """Remove memories for good, with everything derived from them."""
     from thinkback.apps import wire_upkeep
@@ -123,18 +129,36 @@ def forget(
                 remedy=Remedy(Action.LIST_MEMORIES),
             )
         if verify and not dry_run:
-            show_receipt(memory.forget_verified(*ids), common)
+            show_receipt(memory.forget_verified(*ids, tombstone=tombstone), common)
             return
-        done = memory.forget(*ids, scrub=True, dry_run=dry_run)
+        done = memory.forget(*ids, scrub=True, dry_run=dry_run, tombstone=tombstone)
     if common.json:
         show_json(wire_upkeep.forgotten(done, WORDS))
     else:
         said = "would forget" if dry_run else "forgotten"
         show(styled(f"{said} {len(done.ids)}", "green"), *(f"  {id}" for id in done.ids))
+        if done.tombstones:
+            show(f"{len(done.tombstones)} tombstones set")
         if done.reflections:
             show(f"themes: {theme_changes(len(done.reflections), len(done.rebuilt))}")
     for warning in done.warnings:
         warn(warning)
+
+
+@command(app, panel=PANEL, example="thinkback tombstones\nthinkback tombstones --revoke 4f1c…")
+def tombstones(
+    common: Common,
+    revoke: Annotated[list[str] | None, Option("--revoke", metavar="HASH", help="Take these back.")] = None,
+) -> None:
+    """List what may not come back by an import or a capture, as keyed hashes."""
+    with existing_memory(common) as memory:
+        if revoke:
+            gone = list(memory.revoke_tombstones(*revoke))
+            show_result(common, {"revoked": gone}, f"revoked {len(gone)}")
+            return
+        for stone in memory.tombstones():
+            row = {"hash": stone.hash, "at": stone.at.isoformat()}
+            show_json(row) if common.json else show(f"{stone.hash}  {moment(stone.at)}")
 
 
 @command(app, panel=PANEL, example="thinkback link ID1 ID2 --kind caused_by --weight 0.8")
