@@ -197,6 +197,8 @@ def test_remember_a_folder(cli, tmp_path):
     assert len(cli.ok("remember", "--file", str(tmp_path / "notes"), "--tags", "notes", "--json").json["added"]) == 2
     assert cli.ok("remember", "--file", str(tmp_path / "notes"), "--tags", "notes", "--json").json["unchanged"] == 2
     assert cli("remember").code == cli("remember", "x", "--file", "y").code == 2
+
+
 def test_tombstones_are_set_listed_and_revoked(cli):
     id = cli.remember("Oscar is a grey cat", "--id", "cat")
     done = cli.ok("forget", id, "--tombstone", "--json").json

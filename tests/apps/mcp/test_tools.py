@@ -105,10 +105,12 @@ def test_a_short_id_of_two_memories_is_refused(memory: Memory) -> None:
 
 def test_the_client_may_state_the_conversation(memory: Memory) -> None:
     async def work(client: Client) -> Any:
-        return await client.call_tool("remember", {"text": "Oscar is a cat"}, meta={"openai/session": "chat-7"})
+        return await client.call_tool(
+            "remember", {"text": "Oscar is a cat"}, meta={"openai/session": "chat-7", "thinkback/user": "ada"}
+        )
 
-    stored = session(memory, work).meta[PROGRAMS]
-    assert memory.get(stored["id"]).thread == "chat-7"
+    stored = memory.get(session(memory, work).meta[PROGRAMS]["id"])
+    assert (stored.thread, stored.user) == ("chat-7", "ada")
 
 
 def test_the_guide_describes_what_the_schemas_leave_out(memory: Memory) -> None:
