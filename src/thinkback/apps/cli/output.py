@@ -177,8 +177,8 @@ def progress(label: str) -> Iterator[Progress]:
     from rich.progress import MofNCompleteColumn, TimeRemainingColumn
 
     with _bars(MofNCompleteColumn(), TimeRemainingColumn()) as bars:
-        task = bars.add_task(label, total=None)
-        yield lambda done, total: bars.update(task, completed=done, total=total or None)
+        task = bars.add_task(label, total=None, visible=False)  # until the total is known
+        yield lambda done, total: bars.update(task, completed=done, total=total or None, visible=True)
 
 
 class FetchProgress:
