@@ -8,6 +8,7 @@ import json
 import mmap
 import os
 import secrets
+import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
@@ -25,6 +26,29 @@ _SUFFIX = ".segment"
 _ALIGNED = 64
 
 Arrays = Mapping[str, NDArray[Any]]
+
+
+if sys.platform == "win32":
+    import msvcrt
+
+    def _locked(descriptor: int, wait: bool) -> bool:
+        while True:
+            try:
+                msvcrt.locking(descriptor, msvcrt.LK_LOCK if wait else msvcrt.LK_NBLCK, 1)
+            except OSError:  # msvcrt gives up after ten seconds
+                if not wait:
+                    return False
+            else:
+                return True
+else:
+    import fcntl
+
+    def _locked(descriptor: int, wait: bool) -> bool:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+        except BlockingIOError:
+            return False
+        return True
 
 
 class Unusable(Exception):
@@ -133,17 +157,10 @@ class Folder:
     @contextmanager
     def locked(self, wait: bool = True) -> Iterator[bool]:
         """Keep other processes from writing the index; yields False if another one is at it and `wait` is False."""
-        import fcntl
-
         self.path.mkdir(mode=0o700, exist_ok=True)
         descriptor = os.open(self.path / _LOCK, os.O_CREAT | os.O_RDWR, 0o600)
         try:
-            try:
-                fcntl.flock(descriptor, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
-            except BlockingIOError:
-                yield False
-                return
-            yield True
+            yield _locked(descriptor, wait)
         finally:
             os.close(descriptor)
 
