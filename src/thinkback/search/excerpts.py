@@ -49,27 +49,27 @@ class Excerpts:
         return record.text if passage is None else passage.text
 
     def _choose(self, record: StoredRecord) -> Passage | None:
-        spans = () if record.kind == REFLECTION else split(record.text)
+        stored = self._passages(record.id) if self._present(record) else None
+        if stored and stored.spans[-1].end > len(record.text):  # the memory was changed meanwhile
+            stored = None
+        spans = () if record.kind == REFLECTION else stored.spans if stored else split(record.text)
         if not spans:
             return None
         covered = coverage(record.text, spans, self._stems)
-        return Passage.of(spans[int(np.argmax(self._values(record, spans, covered)))], record.text)
+        near = self._nearness(record, spans, stored)
+        values = covered if near is None else (1 - WORDS) * near + WORDS * covered
+        return Passage.of(spans[int(np.argmax(values))], record.text)
 
-    def _values(self, record: StoredRecord, spans: Sequence[Span], covered: Floats) -> Floats:
-        """The value of each passage; a version of the past has its nearest passage from the search alone."""
+    def _present(self, record: StoredRecord) -> bool:
+        """Whether the store's passages are those of this version; of a version of the past only the nearest is known."""
+        return record.id in self._best and self._query.filter.known_at is None
+
+    def _nearness(self, record: StoredRecord, spans: Sequence[Span], stored: Passages | None) -> Floats | None:
         if record.id not in self._best or self._query.vector is None:
-            return covered
-        if self._query.filter.known_at is not None:
-            near = np.array([float(span == self._best[record.id]) for span in spans])
-        else:
-            near = self._cosines(record.id, spans)
-        return (1 - WORDS) * near + WORDS * covered
-
-    def _cosines(self, id: str, spans: Sequence[Span]) -> Floats:
-        its = self._passages(id)
-        if its is None or its.spans != tuple(spans):  # split by another Thinkback
-            return np.array([float(span == self._best[id]) for span in spans])
-        cosines: Floats = its.vectors.astype(np.float64) @ np.asarray(self._query.vector, dtype=np.float64)
+            return None
+        if stored is None:
+            return np.array([float(span == self._best[record.id]) for span in spans])
+        cosines: Floats = stored.vectors.astype(np.float64) @ np.asarray(self._query.vector, dtype=np.float64)
         spread = float(cosines.max() - cosines.min())
         return (cosines - cosines.min()) / spread if spread > 0 else np.zeros(len(spans))
 
