@@ -47,6 +47,7 @@ CALLS: dict[str, Callable[[Memory], Any]] = {
     "a surrogate to go on from": lambda m: m.list(after=SURROGATE),
     "a surrogate that was judged": lambda m: m.unjudge(SURROGATE, "cat"),
     "no query to judge": lambda m: m.judge(None, "cat"),  # type: ignore[arg-type]
+    "a vector of sequences": lambda m: m.remember("x", vector=["a", [], "b"]),  # type: ignore[arg-type]
     "a text that is no text": lambda m: m.remember(False),  # type: ignore[call-overload]
     "changes that are no mapping": lambda m: m.recall("cat", overrides="x"),  # type: ignore[arg-type]
     "a batch that is no name": lambda m: m.undo([]),  # type: ignore[arg-type]

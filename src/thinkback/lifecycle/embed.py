@@ -5,6 +5,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from threading import Lock
+from typing import Any
 
 import numpy as np
 
@@ -104,7 +105,7 @@ class Embedding:
 
     def _given_space(self, drafts: Sequence[Draft]) -> EmbeddingSpace:
         """The space of supplied vectors: the store's, else the embedder's, else a new one."""
-        sizes = sorted({np.size(draft.vector) for draft in drafts if draft.vector is not None})
+        sizes = sorted({_size(draft.vector) for draft in drafts if draft.vector is not None})
         space = self._store.embedding_space() or self._usable_space() or EmbeddingSpace(GIVEN, sizes[0])
         for size in sizes:
             if size != space.dimensions:
@@ -251,3 +252,10 @@ def _check_progress(last: Mapping[int, StoredRecord], waiting: Mapping[int, Stor
             code="no_progress",
             remedy=Remedy(Action.CHECK),
         )
+
+
+def _size(vector: Any) -> int:
+    try:
+        return int(np.size(vector))
+    except ValueError:
+        raise InvalidInput("a vector is a sequence of numbers, not of sequences", code="not_numbers") from None

@@ -46,7 +46,15 @@ def check(edge: StoredEdge) -> None:
 
 
 def row_of(edge: StoredEdge, now: int) -> tuple[str, str, str, float, int | None, int | None, int]:
-    return edge.from_id, edge.to_id, edge.kind, edge.weight, edge.valid_from, edge.valid_to, edge.created_at or now
+    return (
+        edge.from_id,
+        edge.to_id,
+        edge.kind,
+        float(edge.weight),
+        edge.valid_from,
+        edge.valid_to,
+        edge.created_at or now,
+    )
 
 
 def unlink(connection: apsw.Connection, from_id: str, to_id: str, kind: str | None) -> int:
