@@ -249,7 +249,7 @@ def test_a_path_that_takes_another_method_says_which(client: TestClient) -> None
 
 
 def test_unknown_parameters_are_mistakes(client: TestClient) -> None:
-    assert client.get("/v1/count?tag=x").status_code == 422
+    assert client.get("/v1/count?tgas=x").status_code == 422
     assert client.get("/v1/memories?limit=2&limit=3").status_code == 422
     assert client.post("/v1/recall?limit=3", json={"query": "x"}).status_code == 422
     assert client.patch("/v1/memories/a", json={"id": "b"}).status_code == 422
