@@ -21,6 +21,7 @@ _MODULES = {
     "thinkback.lifecycle.documents": ("Synced",),
     "thinkback.lifecycle.backup": ("BackedUp",),
     "thinkback.lifecycle.forget": ("Forgotten", "Receipt"),
+    "thinkback.lifecycle.tombstones": ("Tombstone",),
     "thinkback.lifecycle.redact": ("Redacted",),
     "thinkback.lifecycle.reflect.model": ("Consolidation", "Reflected"),
     "thinkback.lifecycle.tidy": ("Tidied",),
@@ -88,6 +89,7 @@ if TYPE_CHECKING:
     from thinkback.lifecycle.reflect.model import Consolidation as Consolidation
     from thinkback.lifecycle.reflect.model import Reflected as Reflected
     from thinkback.lifecycle.tidy import Tidied as Tidied
+    from thinkback.lifecycle.tombstones import Tombstone as Tombstone
     from thinkback.lifecycle.transfer import Header as Header
     from thinkback.lifecycle.transfer import ImportReport as ImportReport
     from thinkback.lifecycle.undo import Undone as Undone
