@@ -12,7 +12,7 @@ pytest.importorskip("playwright", reason="playwright is not installed")
 
 from playwright.sync_api import Page, expect  # noqa: E402
 
-ASKED = "q=what+did+Ines+find+out+about+the+rye+bread%3F"
+ASKED = "q=who+lends+us+his+truck%3F"
 WIDE, PHONE = {"width": 1280, "height": 800}, {"width": 390, "height": 844}
 
 
@@ -29,8 +29,8 @@ def take(page: Page, folder: Path, name: str, there: str) -> None:
 def test_pictures_of_every_view(opened: Opening, inspected: Inspected, tmp_path: Path) -> None:
     folder = Path(os.environ.get("THINKBACK_SCREENSHOTS", tmp_path)).absolute()
     folder.mkdir(parents=True, exist_ok=True)
-    best = inspected.post("/v1/recall", query="what did Ines find out about the rye bread?")["hits"][0]["memory"]["id"]
-    inspected.post("/v1/judgements", query="what did Ines find out about the rye bread?", id=best)
+    best = inspected.post("/v1/recall", query="who lends us his truck?")["hits"][0]["memory"]["id"]
+    inspected.post("/v1/judgements", query="who lends us his truck?", id=best)
     oven, parrot = inspected.id_of("We buy the used"), inspected.id_of("parrot")
     for scheme in ("light", "dark"):
         page = opened(f"#/search?{ASKED}", scheme=scheme)
