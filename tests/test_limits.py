@@ -94,3 +94,8 @@ def test_an_import_obeys_the_limit_on_a_text(memory: Memory) -> None:
     assert (report.memories, [bad.line for bad in report.bad]) == (1, [2])
     with raises(InvalidInput, "bad_line"):
         import_lines(memory, lines, longest=10)
+
+
+def test_a_weight_beyond_64_bits_is_a_number_like_any(memory: Memory) -> None:
+    memory.link("cat", "dog", weight=2**64)
+    assert [edge.weight for edge in memory.links(["cat"])["cat"]] == [2.0**64]

@@ -208,7 +208,8 @@ def test_why_not_names_what_each_leg_goes_by() -> None:
         found = m.recall("red apple pie 3 weeks ago", limit=1)
         lines = dict(line.split(": ", 1) for line in found.why_not("snow").legs)
         assert lines["keyword"] == "does not match it at all"
-        assert lines["dates"] == f"it is dated {iso(NOW - 500 * DAY)}, outside the time the query names"
+        dated = f"it is dated {iso(NOW - 500 * DAY)} and tells of no other time, outside the time the query names"
+        assert lines["dates"] == dated
         assert lines["reflections"] == "it is not a reflection"
         assert lines["members"] == "adds only what no other leg found"
         assert lines["graph"].startswith("no link it walks leads there")

@@ -92,7 +92,7 @@ def test_reflections_do_not_use_up_the_limit() -> None:
         m.remember_many(
             {"text": f"theme {n}", "id": f"r{n:03}", "kind": "reflection", "created_at": NOW} for n in range(300)
         )
-        assert list(m.recall("", limit=10).ids) == ["r000", "r001", "r002", *ids[:7]]
+        assert list(m.recall("", limit=10).ids) == ids[:10]
         assert len(m.recall("", limit=10, kinds=["reflection"])) == 10
 
 

@@ -91,6 +91,7 @@ def forget(store: Store, ids: Sequence[str], now: int, *, scrub: bool = False, t
         retract(store, ids, now)
         removed = set(store.forget([*ids, *(record.id for record in derived)]))
         rebuilt = rebuild(store, derived, now)
+        backups = held_in_backups(store) if removed else ()  # here: once it is committed, nothing may fail
     lingers = bool(removed) and _lingers(store, scrub)
     log.info("forgot %d memories; %d themes rebuilt or removed", len(removed) - len(derived), len(derived))
     return Forgotten(
@@ -98,7 +99,7 @@ def forget(store: Store, ids: Sequence[str], now: int, *, scrub: bool = False, t
         reflections=tuple(record.id for record in derived),
         rebuilt=tuple(rebuilt),
         tombstones=marks,
-        warnings=((LINGERING,) if lingers else ()) + (held_in_backups(store) if removed else ()),
+        warnings=((LINGERING,) if lingers else ()) + backups,
     )
 
 

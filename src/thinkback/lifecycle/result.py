@@ -19,9 +19,11 @@ class Result:
         return dict(plain(self))
 
     def __repr__(self) -> str:
-        """The size of each collection that is not empty."""
-        values = {field.name: getattr(self, field.name) for field in fields(self)}  # type: ignore[arg-type]
-        shown = (f"{name}={_brief(value)}" for name, value in values.items() if value or value is False)
+        """What differs from its default, with the size of each collection that is not empty."""
+        rows = [(field.name, getattr(self, field.name), field.default) for field in fields(self)]  # type: ignore[arg-type]
+        shown = (
+            f"{name}={_brief(value)}" for name, value, usual in rows if value or (value is False and value != usual)
+        )
         return f"{type(self).__name__}({', '.join(shown)})"
 
 

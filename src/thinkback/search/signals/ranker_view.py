@@ -168,7 +168,10 @@ class View:
         stems = _stems(self._query)
         rows = [[stem in text for text in self._lowered] for stem in stems]
         table = np.array(rows, dtype=np.float64).reshape(len(stems), len(self.records)).T
-        rarity = np.log((len(table) + 1) / (table.sum(axis=0) + 0.5))
+        said = np.array(
+            [record.kind != "reflection" for record in self.records], dtype=np.bool_
+        )  # rarity is of what was said
+        rarity = np.log((said.sum() + 1) / (table[said].sum(axis=0) + 0.5))
         return table, rarity / max(float(rarity.sum()), 1e-9)
 
     @cached_property
