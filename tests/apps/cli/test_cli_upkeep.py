@@ -82,7 +82,10 @@ def test_recall_boosts_reflections(cli):
     cli.ok("reflect")
     asked = ("recall", "grey cat", "--kind", "reflection", "--json")
     (usual,), (boosted,) = cli.ok(*asked).lines, cli.ok(*asked, "--reflection-boost", "3").lines
-    assert boosted["score"] == pytest.approx(3 * usual["score"])
+    assert boosted["score"] > usual["score"]
+    names = [part["name"] for part in boosted["contributions"]]
+    before = sum(part["delta"] for part in boosted["contributions"][: names.index("reflection")])
+    assert boosted["contributions"][names.index("reflection")]["delta"] == pytest.approx(2 * before)
     assert cli(*asked, "--reflection-boost", "-1").code == 2
 
 
