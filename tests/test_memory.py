@@ -219,6 +219,7 @@ def test_vectors_of_two_models_are_never_mixed(tmp_path: Path) -> None:
         assert m.recall("dogs", recipe="vector")[0].text == "a brown dog"
 
 
+@pytest.mark.slow
 def test_a_megabyte_of_query_and_malformed_syntax_still_answer() -> None:
     with toy_memory() as m:
         m.remember("a grey cat")

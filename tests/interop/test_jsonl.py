@@ -473,6 +473,7 @@ def test_an_interrupted_import_leaves_nothing():
         assert memory.count() == 0
 
 
+@pytest.mark.slow
 def test_memory_stays_bounded_however_long_the_file():
     """Ten times the lines may not take much more memory; they are generated, so only the reader can hold on to them."""
 

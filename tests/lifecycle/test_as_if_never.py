@@ -60,6 +60,7 @@ def stores(tmp_path: Path) -> tuple[Memory, Memory]:
     return had, never
 
 
+@pytest.mark.slow
 def test_at_once_for_what_was_said_and_after_the_next_reflection_for_themes_too(stores: tuple[Memory, Memory]) -> None:
     had, never = stores
     with had, never:

@@ -102,6 +102,7 @@ def test_another_long_text_changes_no_score_once_it_is_forgotten() -> None:
         ]
 
 
+@pytest.mark.slow
 def test_a_text_has_a_greatest_length() -> None:
     with thinkback.open(":memory:", embedder=None) as memory, raises(InvalidInput, "text_too_long"):
         memory.remember("x" * (LONGEST_TEXT + 1))

@@ -47,6 +47,7 @@ def nodes() -> Iterator[tuple[str, ast.AST, bool]]:
                 yield f"{file.relative_to(SRC).as_posix()}:{node.lineno}", node, guarded(node, parents)
 
 
+@pytest.mark.slow
 def test_no_call_of_posix_alone_without_a_guard() -> None:
     for where, node, is_guarded in nodes():
         if isinstance(node, ast.Import | ast.ImportFrom):
@@ -57,6 +58,7 @@ def test_no_call_of_posix_alone_without_a_guard() -> None:
             assert not own or is_guarded, f"{where}: {node.value.id}.{node.attr}"
 
 
+@pytest.mark.slow
 def test_paths_and_encodings_are_portable() -> None:
     """No path is written with its separators, and no text is read or written in the encoding of the machine."""
     for where, node, _ in nodes():

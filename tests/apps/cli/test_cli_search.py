@@ -158,6 +158,7 @@ def test_limit_zero_is_no_limit_and_max_tokens_is_a_budget(pets):
     assert ids(pets.ok("recall", "", "--max-tokens", "4", "--json")) == ["paint"]
 
 
+@pytest.mark.slow
 def test_a_query_of_a_megabyte_is_answered(pets):
     ran = pets("recall", "-", "--json", stdin="cat " * 250_000 + "Oscar")
     assert ran.code == 0

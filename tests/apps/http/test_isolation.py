@@ -18,6 +18,8 @@ from thinkback.opening import Opener
 from thinkback.settings import Settings
 from thinkback.testing import FixedClock, ToyEmbedder
 
+pytestmark = pytest.mark.slow
+
 SPACES = [f"tenant-{number:02}" for number in range(50)]
 HEADERS = {"Accept": "application/json, text/event-stream", "MCP-Protocol-Version": "2025-06-18"}
 

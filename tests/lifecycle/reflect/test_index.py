@@ -59,6 +59,7 @@ def test_only_what_is_asked_for_is_proposed_but_both_sides_learn_of_it() -> None
     assert found.nearest[found.nearest[7]] in (7, 400)
 
 
+@pytest.mark.slow
 def test_every_process_proposes_the_same(tmp_path: Path) -> None:
     told = PRINT_PROPOSALS.format(tests=[str(Path(__file__).parent), str(Path(reflect_fixtures.__file__).parent)])
     answers = {subprocess.run([sys.executable, "-c", told], capture_output=True, text=True).stdout for _ in range(3)}
