@@ -118,11 +118,9 @@ def test_nothing_runs_in_any_view(opened: Opening, inspected: Inspected) -> None
     page = opened()
     expect(page.locator("main .card")).to_have_count(30)
     page.get_by_role("button", name="Show older memories").click()
-    expect(page.locator("main .card")).to_have_count(51)
+    expect(page.locator("main .card")).to_have_count(50)  # the reflection is not among the newest
     shown = page.locator("main .card .card-text").all_text_contents()
-    assert sorted(shown) == sorted(
-        [*(f"payload {number} {payload}" for number, payload in enumerate(PAYLOADS)), PAYLOADS[9]]
-    )
+    assert sorted(shown) == sorted(f"payload {number} {payload}" for number, payload in enumerate(PAYLOADS))
     harmless(page)
     for hash, there in (
         ("#/search?q=payload&limit=100", "main .card .bar"),
