@@ -32,7 +32,9 @@ def _live(memory: Memory) -> None:
 
 def _whole(store: Store) -> list[object]:
     with store.snapshot(vectors=True, retired=True) as found:
-        records = [(record, None if vector is None else vector.tobytes()) for record, vector in found.records]
+        records = [
+            (record, None if vector is None else vector.tobytes(), parts) for record, vector, parts in found.records
+        ]
         rest = [found.space, list(found.edges), list(found.judgements), dict(found.settings)]
     return [records, *rest, store.journal()]
 
