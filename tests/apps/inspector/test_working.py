@@ -67,6 +67,7 @@ class TestOneMemory:
         assert versions[-1]["tags"] == ["oven"]  # what was left alone stays
         page.goto(page.url.split("#")[0] + f"#/search?q=van&sel={id}")
         panel = chosen(page, "his van")
+        expect(panel.locator(".panel-head h2")).to_contain_text("Hit")  # the search is done, and draws no more
         panel.get_by_text("All versions").click()
         expect(panel.locator(".versions li")).to_have_count(2)
 
