@@ -92,6 +92,11 @@ def test_a_session_remembers_recalls_links_and_forgets(transport: Any, mode: str
     run(transport, tmp_path, mode, work)
 
 
+def shows(shown: str, text: str) -> bool:
+    """Whether a text is shown whole; of a long one a passage."""
+    return shown == text or (len(text) > 1000 and bool(shown) and shown in text)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(("transport", "mode"), TRANSPORTS)
 def test_200_hostile_memories_come_back_marked_and_inert(transport: Any, mode: str, tmp_path: Path) -> None:
@@ -112,10 +117,11 @@ def test_200_hostile_memories_come_back_marked_and_inert(transport: Any, mode: s
             for text, heading in read(answer.content[0].text):
                 seen[heading.split(" ")[0]] = text
             for memory in answer.meta[PROGRAMS]["memories"]:
-                assert memory["text"] == visible(sent[memory["id"]])
+                assert shows(memory["text"], visible(sent[memory["id"]]))
                 fetched = await client.call_tool("fetch", {"id": memory["id"]})
                 assert fetched.structured_content["text"] == visible(sent[memory["id"]])
-        assert seen == {id[-6:]: visible(text) for id, text in sent.items()}
+        assert seen.keys() == {id[-6:] for id in sent}
+        assert all(shows(seen[id[-6:]], visible(text)) for id, text in sent.items())
         whole = await client.call_tool("recall", {"query": "zebra", "limit": 50, "max_tokens": 0})
         assert len(read(whole.content[0].text)) == len(whole.meta[PROGRAMS]["memories"]) > 40  # but for duplicates
 
