@@ -8,8 +8,8 @@ import thinkback
 def write(memory: thinkback.Memory, thread: str | None) -> thinkback.Record:
     record = memory.remember("Oscar is a grey cat", kind="fact", tags=["pets"], importance=0.5)
     memory.remember("Oscar sleeps", thread=thread, valid_from=datetime(2026, 5, 8))
-    memory.remember("Oscar sleeps", kind="fcat")  # error: arg-type
-    memory.remember("Oscar sleeps", tgas=["pets"])  # error: call-arg
+    memory.remember("Oscar sleeps", kind="fcat")  # error: call-overload
+    memory.remember("Oscar sleeps", tgas=["pets"])  # error: call-overload
     memory.update(record.id, text="Oscar is a black cat", expires_at=None)
     memory.update(record.id, valid_to="2026-05-08", thread=None)
     memory.update(record.id, txt="Oscar is a black cat")  # error: call-arg
@@ -23,7 +23,7 @@ def read(memory: thinkback.Memory, since: thinkback.Moment | None) -> list[str]:
     found: thinkback.Recall = memory.recall("what is the cat called?", kinds=["fact"], since=since, limit=3)
     memory.recall("what is the cat called?", kinds=["fcat"])  # error: list-item
     memory.recall("what is the cat called?", kinds="fact", tags="pets")
-    memory.list(kind=["fact"])  # error: call-arg
+    memory.list(kind=["fact"])  # error: arg-type
     memory.count(priorities=["P5"])  # error: list-item
     for hit in found:
         placed: tuple[thinkback.Placing, ...] = hit.placings
@@ -45,7 +45,7 @@ def keep(memory: thinkback.Memory) -> None:
 
 async def ask(memory: thinkback.AsyncMemory) -> None:
     await memory.remember("Oscar sleeps", kind="fact")
-    await memory.remember("Oscar sleeps", kind="fcat")  # error: arg-type
+    await memory.remember("Oscar sleeps", kind="fcat")  # error: call-overload
     await memory.update("a", expires_at=None)
     await memory.update("a", txt="Oscar")  # error: call-arg
 
