@@ -132,10 +132,10 @@ class Agents:
             if hit.id in told:
                 continue
             longer = [*quoted, _quoted(hit.record, where)]
-            if tokens(_recalled(longer)) <= self._settings.agent.prompt_tokens:
+            if tokens(_marked(longer)) <= self._settings.agent.prompt_tokens:
                 quoted, brought = longer, [*brought, hit.id]
         told.update(brought)
-        return _recalled(quoted) if quoted else ""
+        return _marked(quoted) if quoted else ""
 
     def _relevant(self, event: Event) -> list[tuple[Hit, str]]:
         """What likely answers the prompt, of both stores, the most relevant first; nothing is better than noise."""
@@ -221,7 +221,7 @@ def _brief(quoted: list[Quoted]) -> str:
     return f"From long-term memory (thinkback). {NOTICE}\n{quote(quoted, stable(told))}"
 
 
-def _recalled(quoted: list[Quoted]) -> str:
+def _marked(quoted: list[Quoted]) -> str:
     return f"Recalled from long-term memory (thinkback) for this prompt. {NOTICE}\n{quote(quoted)}"
 
 
