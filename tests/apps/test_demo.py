@@ -53,9 +53,8 @@ def test_the_tour_takes_what_the_user_types():
     typed = iter(["Ada built a kite", "what did Ada build?", "", "", "Ada's kite broke", ""])
     printed = io.StringIO()
     with thinkback.open(":memory:", embedder=None) as memory:
-        tour = Tour(memory, Console(file=printed, width=120), interactive=False, ask=lambda prompt: next(typed))
-        tour.take()
-    told = {one["step"]: one for one in tour.told}
+        tour = Tour(memory, Console(file=printed, width=120), ask=lambda prompt: next(typed))
+        told = {one["step"]: one for one in tour.take()}
     assert told["recall"]["ids"][0] == told["remember"]["id"]
     assert told["update"]["versions"] == ["Ada built a kite", "Ada's kite broke"]
     assert told["forget"]["verified"]
@@ -63,12 +62,21 @@ def test_the_tour_takes_what_the_user_types():
     assert "thinkback mcp install" in printed.getvalue()
 
 
-def test_the_tour_ends_by_itself_where_nobody_types():
+def test_the_tour_tells_all_and_ends_where_nobody_types():
+    printed = io.StringIO()
     with thinkback.open(":memory:", embedder=None) as memory:
-        tour = Tour(memory, Console(quiet=True), interactive=False)
-        tour.take()
-        assert [one["step"] for one in tour.told] == ["remember", "recall", "explain", "why_not", "update", "forget"]
+        told = Tour(memory, Console(file=printed, width=120), ask=None).take()
+        assert [one["step"] for one in told] == ["remember", "recall", "explain", "why_not", "update", "forget"]
         assert memory.count() == 3
+    assert "Something worth remembering" in printed.getvalue()
+
+
+def test_the_tours_suggested_question_has_its_answer_whatever_was_typed():
+    typed = iter(["Ada built a kite", "", "", "", "", ""])
+    with thinkback.open(":memory:", embedder=None) as memory:
+        told = {one["step"]: one for one in Tour(memory, Console(quiet=True), ask=lambda prompt: next(typed)).take()}
+        assert "Oscar" in memory.get(told["recall"]["ids"][0]).text
+    assert all("Ada built a kite" in version for version in told["update"]["versions"])
 
 
 def test_the_tour_takes_the_end_of_input_for_enter():
@@ -76,6 +84,4 @@ def test_the_tour_takes_the_end_of_input_for_enter():
         raise EOFError
 
     with thinkback.open(":memory:", embedder=None) as memory:
-        tour = Tour(memory, Console(quiet=True), interactive=False, ask=ended)
-        tour.take()
-        assert len(tour.told) == 6
+        assert len(Tour(memory, Console(quiet=True), ask=ended).take()) == 6

@@ -62,7 +62,9 @@ def tell(memory: Memory, console: Console) -> None:
 def remember(memory: Memory) -> list[Record]:
     """All memories of the story in one transaction, and one link."""
     story = files("thinkback.apps").joinpath("nordlys.jsonl").read_text(encoding="utf-8")
-    records = memory.remember_many(json.loads(line) for line in story.splitlines())
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", thinkback.SecretWarning)  # the alarm code, which the last chapter forgets
+        records = memory.remember_many(json.loads(line) for line in story.splitlines())
     memory.link(_about(records, "thirty degrees"), _about(records, "We buy the used"), kind="caused_by")
     return records
 

@@ -9,29 +9,29 @@ from rich.rule import Rule
 from thinkback.apps.cli.output import styled
 from thinkback.apps.cli.render_search import absence, hits
 from thinkback.memory import Memory
+from thinkback.model import Record
 
+_OWN = "Caroline adopted a grey cat, Oscar"
+_QUESTION = "what is Caroline's pet called?"
+_NOW = "Oscar, Caroline's cat, moved to Bergen"
 _MEMORIES = (
     {"text": "Melanie took up pottery in May", "tags": ["hobbies"], "thread": "chat-7"},
     {"text": "The landlord is called Rossi and wants the rent on the first", "tags": ["home"]},
     {"text": "Caroline's sister lives in Bergen", "tags": ["family"], "thread": "chat-7"},
 )
-_OWN = "Caroline adopted a grey cat, Oscar"
-_QUESTION = "what is Caroline's pet called?"
 
 
 class Tour:
-    """The steps of the tour on an empty memory; without `interactive` every answer is the suggested one."""
+    """The steps of the tour on an empty memory; without `ask` every answer is the suggested one."""
 
-    def __init__(
-        self, memory: Memory, console: Console, *, interactive: bool, ask: Callable[[str], str] | None = None
-    ) -> None:
+    def __init__(self, memory: Memory, console: Console, *, ask: Callable[[str], str] | None) -> None:
         self._memory = memory
-        self._console = Console(quiet=True) if not interactive and ask is None else console
-        self._ask_user = ask or (console.input if interactive else None)
-        self.told: list[dict[str, Any]] = []
+        self._console = console
+        self._ask_user = ask
+        self._told: list[dict[str, Any]] = []
 
-    def take(self) -> None:
-        """All steps, in order; what was done stands in `told`."""
+    def take(self) -> list[dict[str, Any]]:
+        """All steps, in order, and what was done in each."""
         own = self._remember()
         question = self._recall()
         self._explain(question)
@@ -39,16 +39,19 @@ class Tour:
         self._change(own)
         self._forget(other)
         self._end()
+        return self._told
 
-    def _remember(self) -> str:
+    def _remember(self) -> Record:
         self._step("1  Remember", "thinkback remember TEXT --tags a,b --thread chat-7")
         self._say("A memory is a text. Tags, a thread, a date and more are optional.")
         text = self._ask("Something worth remembering", _OWN)
         record = self._memory.remember(text, tags=["tour"], thread="chat-7")
-        self._memory.remember_many([*_MEMORIES])
+        # The suggested question has its answer, whatever was typed.
+        others = [*_MEMORIES] if text == _OWN else [{"text": _OWN, "tags": ["pets"]}, *_MEMORIES]
+        self._memory.remember_many(others)
         self._did("remember", id=record.id, text=text)
-        self._say(f"Stored as {record.id}, with {len(_MEMORIES)} more so that there is something to choose from.")
-        return record.id
+        self._say(f"Stored as {record.id}, with {len(others)} more so that there is something to choose from.")
+        return record
 
     def _recall(self) -> str:
         self._step("2  Ask", "thinkback recall QUESTION")
@@ -75,14 +78,14 @@ class Tour:
         self._did("why_not", id=other, verdict=reason.verdict)
         return other
 
-    def _change(self, own: str) -> None:
-        self._step("5  Change", f"thinkback update {own} --text TEXT; thinkback history {own}")
-        new = self._ask("What is true now", "Oscar, Caroline's cat, moved to Bergen")
-        self._memory.update(own, text=new)
-        versions = [record.text for record in self._memory.history(own)]
+    def _change(self, own: Record) -> None:
+        self._step("5  Change", f"thinkback update {own.id} --text TEXT; thinkback history {own.id}")
+        new = self._ask("What is true now", _NOW if own.text == _OWN else f"{own.text}, or so it was")
+        self._memory.update(own.id, text=new)
+        versions = [record.text for record in self._memory.history(own.id)]
         for version in versions:
             self._say(f"  {version}")
-        self._did("update", id=own, versions=versions)
+        self._did("update", id=own.id, versions=versions)
 
     def _forget(self, other: str) -> None:
         self._step("6  Forget", f"thinkback forget {other} --verify")
@@ -117,6 +120,7 @@ class Tour:
 
     def _answer(self, prompt: str) -> str:
         if self._ask_user is None:
+            self._console.print(prompt)
             return ""
         try:
             return self._ask_user(prompt)
@@ -124,4 +128,4 @@ class Tour:
             return ""
 
     def _did(self, step: str, **what: Any) -> None:
-        self.told.append({"step": step, **what})
+        self._told.append({"step": step, **what})

@@ -184,6 +184,11 @@ def test_nothing_found_is_said_and_is_no_failure(pets):
     assert pets.ok("search-keywords", "zebra", "--json").out == ""
 
 
+def test_a_question_without_an_answer_is_told_apart(pets):
+    assert "--min-relevance" in pets.ok("recall", "cat zebra qwerty").out
+    assert "--min-relevance" not in pets.ok("recall", "grey cat").out
+
+
 def test_parse_shows_what_is_understood(pets):
     parsed = pets.ok("parse", "what did #pets and caroline do three weeks ago?", "--now", "2026-05-29", "--json").json
     assert parsed["mode"] == "bare"

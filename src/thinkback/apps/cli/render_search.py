@@ -30,7 +30,13 @@ def hits(found: Recall, explained: bool, named: Mapping[str, Record] | None = No
         left_out = sum(drop.code == "relevance" for drop in found.trace.drops)
         return styled(f"nothing relevant found ({left_out} left out)" if left_out else "nothing found", "yellow")
     parts: list[RenderableType] = [_hit(hit, named or {}, explained) for hit in found]
-    return Group(*parts, *([_trace(found)] if explained else []))
+    return Group(*parts, *_doubt(found), *([_trace(found)] if explained else []))
+
+
+def _doubt(found: Recall) -> Iterator[Text]:
+    """One line where no hit is likely to answer the question."""
+    if any(hit.evidence for hit in found) and not found.answered:
+        yield styled("probably none of these answers the question; --min-relevance leaves such hits out", "yellow")
 
 
 def first_members(found: Recall) -> list[str]:

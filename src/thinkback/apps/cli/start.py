@@ -36,14 +36,17 @@ def demo(common: Common) -> None:
 @command(app, panel=PANEL, example="thinkback tour\nthinkback tour --store mine.db")
 def tour(common: Common) -> None:
     """Try it yourself in five minutes: write a memory, ask for it, see why; in a temporary file unless you name a new one."""
+    from rich.console import Console
+
     from thinkback.apps.tour import Tour
 
     with _new_memory(common) as memory:
-        asked = sys.stdin.isatty() and not common.json
-        steps = Tour(memory, stdout(), interactive=asked)
-        steps.take()
         if common.json:
-            show_json(*steps.told)
+            steps = Tour(memory, Console(quiet=True), ask=None)
+            show_json(*steps.take())
+        else:
+            console = stdout()
+            Tour(memory, console, ask=console.input if sys.stdin.isatty() else None).take()
 
 
 @contextmanager
@@ -61,6 +64,6 @@ def _new_memory(common: Common) -> "Iterator[Memory]":
     if common.store is not None and has_store(common.store):
         raise InvalidInput(f"{common.store} has memories already; name a new file, or leave --store out")
     with tempfile.TemporaryDirectory() as folder, warnings_once():
-        opener = Opener(load(), progress=FetchProgress())
+        opener = Opener(load(), secrets="warn", progress=FetchProgress())
         with opener(common.store or Path(folder) / "memory.db", recipe="default") as memory:
             yield memory
