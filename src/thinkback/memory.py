@@ -592,7 +592,7 @@ class Memory:
             pool=Inline() if self.store.in_transaction else self._pool,
             vocabulary=self._tags,
             embed=self._embedding.query if configured else None,
-            embedder=self._embedding.fingerprint,
+            fingerprint=lambda: self._embedding.fingerprint,
             reranker=self._reranker,
             chat=self.chat,
             extractor=extractor or self.extractor,

@@ -68,3 +68,12 @@ def test_a_leg_that_did_not_answer_counts() -> None:
         m.remember("cat")
         found = m.recall("cat").trace
     assert replace(found, skipped=()).fingerprint != found.fingerprint
+
+
+def test_the_first_search_of_a_process_knows_its_embedder(tmp_path: Path) -> None:
+    with toy_memory(tmp_path / "m.db") as m:
+        m.remember("Oscar is a grey cat")
+    with toy_memory(tmp_path / "m.db") as m:
+        first, second = m.recall("grey cat").trace, m.recall("grey cat").trace
+    assert first.embedder == second.embedder is not None
+    assert first.fingerprint == second.fingerprint

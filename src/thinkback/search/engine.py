@@ -23,12 +23,17 @@ class Engine:
     pool: Executor
     vocabulary: Callable[[Store], Vocabulary]
     embed: Callable[[str, Store], Vector] | None = None
-    embedder: str | None = None
+    fingerprint: Callable[[], str | None] = lambda: None
     reranker: Callable[[str], Reranker] | None = None
     chat: Chat | None = None
     extractor: AnchorExtractor | None = None
     zone: tzinfo = UTC
     strict: bool = False
+
+    @property
+    def embedder(self) -> str | None:
+        """The fingerprint of the embedder; known once it is open, which the legs of the first search see to."""
+        return self.fingerprint()
 
 
 class Notes:
