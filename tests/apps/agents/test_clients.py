@@ -17,6 +17,36 @@ from thinkback.settings import Settings
 
 New = Callable[[], Agents]
 FACT = "The nightly build runs at four in the morning on the machine called walrus."
+ANSWER = "The crontab on walrus says the same: four in the morning."
+
+
+def item(kind: str, text: str, **more: Any) -> tuple[str, dict[str, Any]]:
+    """A message in a transcript of Codex 0.166."""
+    content = {"type": "Text" if kind == "AgentMessage" else "text", "text": text, **more}
+    return "event_msg", {
+        "type": "item_completed",
+        "turn_id": "1",
+        "item": {"type": kind, "id": "m", "content": [content]},
+    }
+
+
+def newer_rollout(path: Path) -> None:
+    """A transcript of Codex, in the format of its version 0.166."""
+    written = [
+        ("session_meta", {"id": "019a", "cwd": "/src/app", "originator": "codex_exec", "cli_version": "0.166.0"}),
+        ("event_msg", {"type": "task_started", "turn_id": "1"}),
+        (
+            "response_item",
+            {"type": "message", "id": "m", "role": "user", "content": [{"type": "input_text", "text": FACT}]},
+        ),
+        item("UserMessage", FACT, text_elements=[]),
+        item("AgentMessage", "I will check the crontab."),
+        ("response_item", {"type": "function_call", "name": "shell", "arguments": "{}", "call_id": "c"}),
+        item("AgentMessage", ANSWER),
+        ("world_state", {"full": True, "state": {"agents_md": {}}}),
+        ("event_msg", {"type": "task_complete", "turn_id": "1", "last_agent_message": ANSWER}),
+    ]
+    write(path, written)
 
 
 def rollout(path: Path) -> None:
@@ -33,12 +63,13 @@ def rollout(path: Path) -> None:
         ("event_msg", {"type": "agent_message", "message": "I will check the crontab."}),
         ("response_item", {"type": "function_call", "name": "shell", "arguments": "{}", "call_id": "c"}),
         ("response_item", {"type": "function_call_output", "call_id": "c", "output": "0 4 * * *"}),
-        (
-            "event_msg",
-            {"type": "agent_message", "message": "The crontab on walrus says the same: four in the morning."},
-        ),
+        ("event_msg", {"type": "agent_message", "message": ANSWER}),
         ("event_msg", {"type": "token_count", "info": None}),
     ]
+    write(path, rows)
+
+
+def write(path: Path, rows: list[tuple[str, dict[str, Any]]]) -> None:
     lines = [
         {"timestamp": f"2026-05-08T09:00:{n:02d}.000Z", "type": kind, "payload": data}
         for n, (kind, data) in enumerate(rows)
@@ -52,9 +83,12 @@ def stored(settings: Settings, folder: Path) -> list[Record]:
         return sorted(memory.list(limit=100), key=lambda record: (record.created_at, record.id))
 
 
-def test_codex(agents: New, settings: Settings, repository: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("write_rollout", [rollout, newer_rollout])
+def test_codex(
+    agents: New, settings: Settings, repository: Path, tmp_path: Path, write_rollout: Callable[[Path], None]
+) -> None:
     running, path = agents(), tmp_path / "rollout-2026-05-08.jsonl"
-    rollout(path)
+    write_rollout(path)
     base = {
         "session_id": "019a",
         "transcript_path": str(path),
@@ -68,7 +102,7 @@ def test_codex(agents: New, settings: Settings, repository: Path, tmp_path: Path
     turns = stored(settings, repository)
     assert [(turn.speaker, turn.text) for turn in turns] == [
         ("user", FACT),
-        ("assistant", "The crontab on walrus says the same: four in the morning."),
+        ("assistant", ANSWER),
     ]
     ask = {
         **base,

@@ -29,7 +29,7 @@ def test_the_marketplace_lists_the_plugin() -> None:
 
 
 def test_its_hooks_are_those_that_are_installed() -> None:
-    row = entry(CLAUDE_CODE, ["thinkback"])
+    row = entry(CLAUDE_CODE, ["thinkback"], "Stop")
     assert read(PLUGIN / "hooks" / "hooks.json")["hooks"] == {name: [row] for name in EVENTS[CLAUDE_CODE]}
 
 

@@ -17,6 +17,7 @@ from thinkback.errors import InvalidFile, InvalidInput, did_you_mean
 
 MARK = " hook "  # what tells our commands from others: `… thinkback hook CLIENT`
 TIMEOUT_S = 30
+END_S = 3  # the most that Codex gives the end of a session
 NOTES = {
     CLAUDE_CODE: "Start a new session of Claude Code; /hooks lists the hooks.",
     CODEX: "Codex asks you to review new hooks before it runs them: see /hooks.",
@@ -73,7 +74,7 @@ def installing(client: str, path: Path, program: Sequence[str]) -> Plan:
     if client == CURSOR:
         bare = {"version": 1, **bare}
     for name in EVENTS[client]:
-        bare["hooks"][name] = [*hooks.get(name, []), entry(client, program)]
+        bare["hooks"][name] = [*hooks.get(name, []), entry(client, program, name)]
     return Plan(client, path, _text(path), _written(bare))
 
 
@@ -93,12 +94,13 @@ def installed(path: Path) -> list[str]:
     return [name for name, rows in hooks.items() if _ours(rows)] if isinstance(hooks, dict) else []
 
 
-def entry(client: str, program: Sequence[str]) -> dict[str, Any]:
+def entry(client: str, program: Sequence[str], event: str) -> dict[str, Any]:
     """Our entry for one event."""
     command = shlex.join([*program, "hook", client])
+    timeout = END_S if (client, event) == (CODEX, "SessionEnd") else TIMEOUT_S
     if client == CURSOR:
-        return {"command": command, "timeout": TIMEOUT_S}
-    return {"hooks": [{"type": "command", "command": command, "timeout": TIMEOUT_S}]}
+        return {"command": command, "timeout": timeout}
+    return {"hooks": [{"type": "command", "command": command, "timeout": timeout}]}
 
 
 def without(data: dict[str, Any]) -> dict[str, Any]:

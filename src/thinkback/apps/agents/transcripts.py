@@ -1,8 +1,8 @@
 """The turns of a transcript: what the user said and what the agent answered, without tools, narration and boilerplate.
 
 Claude Code writes one JSON object a line with `type`, `uuid`, `timestamp` and `message`; Codex writes `timestamp`, `type` and
-`payload`, where `event_msg` lines hold `user_message` and `agent_message`. Of the texts of an agent between two prompts only the
-last is kept: those before it narrate its use of tools.
+`payload`, where `event_msg` lines hold `user_message` and `agent_message`, or `item_completed` with a `UserMessage` or an
+`AgentMessage`. Of the texts of an agent between two prompts only the last is kept: those before it narrate its use of tools.
 """
 
 import hashlib
@@ -36,6 +36,12 @@ _BOILERPLATE = (
     "No response requested.",
     "API Error",
 )
+_CODEX: dict[str, Speaker] = {
+    "user_message": "user",
+    "UserMessage": "user",
+    "agent_message": "assistant",
+    "AgentMessage": "assistant",
+}
 _FENCE = re.compile(r"^(```|~~~)[^\n]*\n(.*?)^\1[ \t]*$", re.DOTALL | re.MULTILINE)
 
 
@@ -62,6 +68,7 @@ def read(path: Path, client: str, begin: int = 0) -> Read:
     """The turns behind the byte `begin`; a last line that is still being written is left for the next time."""
     found = Read(end=begin)
     last: Turn | None = None
+    asked = ""
     with path.open("rb") as file:
         size = file.seek(0, 2)
         file.seek(begin if begin <= size else 0)  # a shorter file is another one
@@ -73,8 +80,9 @@ def read(path: Path, client: str, begin: int = 0) -> Read:
             for turn in _turns(line, client, found.left_out):
                 if turn.speaker == "user":
                     _keep(found, last)
-                    _keep(found, turn)
-                    last = None
+                    if last is not None or turn.text != asked:  # an event may be told in two forms
+                        _keep(found, turn)
+                    asked, last = turn.text, None
                 else:
                     found.left_out["narration"] += last is not None
                     last = turn
@@ -133,13 +141,24 @@ def _codex(data: Mapping[str, Any], left_out: Counter[str]) -> Iterator[Turn]:
     payload = data.get("payload")
     if not isinstance(payload, Mapping):
         return
-    kinds: dict[str, Speaker] = {"user_message": "user", "agent_message": "assistant"}
-    kind = kinds.get(str(payload.get("type")))
-    text = payload.get("message")
-    if data.get("type") != "event_msg" or kind is None or not isinstance(text, str):
+    speaker, text = _said(payload) if data.get("type") == "event_msg" else (None, "")
+    if speaker is None:
         left_out["tools"] += payload.get("type") in ("function_call", "function_call_output", "custom_tool_call")
-        return
-    yield Turn(_hash(str(data.get("timestamp")), kind, text), kind, text, data.get("timestamp"))
+    elif text:
+        yield Turn(_hash(str(data.get("timestamp")), speaker, text), speaker, text, data.get("timestamp"))
+
+
+def _said(payload: Mapping[str, Any]) -> tuple[Speaker | None, str]:
+    """Who speaks in an event of Codex, and what is said."""
+    item = payload.get("item")
+    kind, content = payload.get("type"), payload.get("message")
+    if kind == "item_completed" and isinstance(item, Mapping):
+        kind, content = item.get("type"), item.get("content")
+    speaker = _CODEX.get(str(kind))
+    if speaker is None or isinstance(content, str):
+        return speaker, str(content or "")
+    blocks = [block for block in content if isinstance(block, Mapping)] if isinstance(content, list) else []
+    return speaker, "\n\n".join(str(block.get("text", "")) for block in blocks if "text" in block).strip()
 
 
 def _text(content: Any, left_out: Counter[str]) -> str:
