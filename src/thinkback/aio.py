@@ -106,6 +106,7 @@ class AsyncMemory:
     tombstones = _in_thread(Memory.tombstones)
     revoke_tombstones = _in_thread(Memory.revoke_tombstones)
     buried = _in_thread(Memory.buried)
+    unburied = _in_thread(Memory.unburied)
     contest = _in_thread(Memory.contest)
     search_reflections_only = _recall_in_thread(Memory.search_reflections_only)
     reflect = _in_thread(Memory.reflect)

@@ -51,7 +51,7 @@ from thinkback.lifecycle.reflect.rebuild import renew
 from thinkback.lifecycle.reflect.run import reflect
 from thinkback.lifecycle.secrets.door import Door, Policy
 from thinkback.lifecycle.tidy import Tidied, tidy
-from thinkback.lifecycle.tombstones import Tombstone, buried, revoke, tombstones
+from thinkback.lifecycle.tombstones import Tombstone, buried, left_out, revoke, tombstones
 from thinkback.lifecycle.transfer import ImportReport, Line, export, import_values
 from thinkback.lifecycle.undo import Undone, undo
 from thinkback.lifecycle.write import archive, change_standing, new_version, remember, restore
@@ -190,7 +190,8 @@ class Memory:
             return self.remember(text, **fields)
         wanted = validate(replace(given, id=found.id))
         asked = [name for name in names(CHANGEABLE) if name == "text" or fields.get(name) is not None]
-        changes = {name: getattr(wanted, name) for name in asked if getattr(wanted, name) != getattr(found, name)}
+        stored, _ = self._door.checked(wanted)  # as it would be stored, so that what was redacted does not differ
+        changes = {name: getattr(wanted, name) for name in asked if getattr(stored, name) != getattr(found, name)}
         return self.update(found.id, **changes) if changes else Record.of(found)
 
     def remember_many(self, items: Iterable[str | Mapping[str, Any]]) -> list[Record]:
@@ -273,6 +274,14 @@ class Memory:
     def buried(self, memories: Iterable[tuple[str | None, str]]) -> Sequence[bool]:
         """For each id and text, whether a tombstone says that it shall not come back."""
         return buried(self.store, memories)
+
+    def unburied(self, items: Iterable[Mapping[str, Any]]) -> Sequence[Mapping[str, Any]]:
+        """The items for `remember_many` that no tombstone keeps out, with a warning if one does."""
+        given = list(items)
+        out = self.buried((one.get("id"), one["text"]) for one in given)
+        if any(out):
+            self._warn(left_out(sum(out)))
+        return [one for one, gone in zip(given, out, strict=True) if not gone]
 
     def contest(self, new_id: str, old_id: str, close: bool = False) -> Edge:
         """Mark that a newer memory contradicts an older one; both stay visible, unless `close` ends the older one's validity."""
@@ -463,7 +472,7 @@ class Memory:
 
     def import_values(self, lines: Iterable[Line], skip_bad: bool = False) -> ImportReport:
         """Merge what `thinkback.interop` read from a file, in one transaction; a bad line fails it all unless `skip_bad`."""
-        return import_values(self.store, lines, self.clock(), skip_bad)
+        return import_values(self.store, lines, self.clock(), skip_bad, self._door)
 
     # -- upkeep --------------------------------------------------------------------------------------------------------------------
 
@@ -541,7 +550,8 @@ class Memory:
     # -- inside --------------------------------------------------------------------------------------------------------------------
 
     def _remember_new(self, drafts: Sequence[Mapping[str, Any]]) -> Sequence[Record]:
-        """Store those whose id is not known yet; return all of them."""
+        """Store those whose id is not known yet; return all of them, except what tombstones keep out."""
+        drafts = self.unburied(drafts)
         given = [str(one["id"]) for one in drafts if "id" in one]
         known = self.get_many(given) if given else {}
         added = iter(self.remember_many([one for one in drafts if one.get("id") not in known]))
@@ -550,18 +560,21 @@ class Memory:
     def _remember_files(self, path: str | Path, fields: Mapping[str, Any]) -> Synced:
         """Store what files say; memories read from the same place before are updated, left alone or forgotten."""
         read_now = read(path)
-        wanted = {id: {**one, **fields} for id, one in read_now.memories.items()}
+        found = ({**one, **fields} for one in read_now.memories.values())
+        wanted = {str(one["id"]): dict(one) for one in self.unburied(found)}
         known = set(self._where(read_now.place)) if read_now.place else set()
         before = self.get_many(known & wanted.keys())
         self.remember_many([one for id, one in wanted.items() if id not in known])
         changed = [id for id in before if self.upsert(**wanted[id]).updated_at != before[id].updated_at]
-        gone = self.forget(*sorted(known - wanted.keys())) if not read_now.warnings else Forgotten(())
+        # A section may come back, so what is gone from a file gets no tombstone.
+        gone = [] if read_now.warnings else sorted(known - wanted.keys())
+        forgotten = self.forget(*gone, tombstone=False)
         return Synced(
             added=tuple(id for id in wanted if id not in known),
             updated=tuple(changed),
-            forgotten=gone.ids,
+            forgotten=forgotten.ids,
             unchanged=len(before) - len(changed),
-            warnings=(*read_now.warnings, *gone.warnings),
+            warnings=(*read_now.warnings, *forgotten.warnings),
         )
 
     def _upserted(self, given: Draft, key: str | None) -> StoredRecord | None:

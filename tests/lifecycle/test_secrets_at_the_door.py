@@ -10,6 +10,7 @@ import pytest
 
 import thinkback
 from thinkback.errors import InvalidInput, SecretWarning, gathered_warnings
+from thinkback.interop import jsonl
 from thinkback.memory import Memory
 from thinkback.settings import Settings
 from thinkback.testing import FixedClock, ToyEmbedder
@@ -102,3 +103,57 @@ def test_nothing_of_it_is_logged(opened: Opened, policy: str, caplog: pytest.Log
     except InvalidInput as error:
         logging.getLogger("test").exception("refused: %s", error)
     assert KEY[:8] not in caplog.text.replace(TEXT, "")
+
+
+@pytest.fixture
+def exported(tmp_path: Path) -> list[str]:
+    """A file with a secret in the present and in an earlier version of one memory, with its vector, and another memory."""
+    with (
+        thinkback.open(":memory:", embedder=ToyEmbedder(), reranker=None, clock=FixedClock("2026-05-07")) as memory,
+        gathered_warnings(),
+    ):
+        memory.remember(f"at first {KEY}", id="a", metadata={"password": "hunter2hunter2"})
+        memory.update("a", text=TEXT)
+        memory.remember("Oscar is a cat", id="b")
+        return list(jsonl.export_lines(memory, vectors=True))
+
+
+def test_an_import_warns_of_secrets(opened: Opened, exported: list[str]) -> None:
+    report = jsonl.import_lines(opened(), exported)
+    assert [notice.code for notice in report.warnings] == ["likely_secret"]
+    assert "in 1 memory" in report.warnings[0].message
+    assert (report.memories, report.versions) == (2, 1)
+
+
+def test_an_import_redacts_every_version_and_the_second_one_changes_nothing(
+    opened: Opened, exported: list[str], tmp_path: Path
+) -> None:
+    memory = opened(secrets="redact")
+    report = jsonl.import_lines(memory, exported)
+    assert [notice.code for notice in report.warnings] == ["likely_secret"]
+    assert [version.text[:8] for version in memory.history("a")] == ["at first", "The depl"]
+    assert not memory.get("a").embedded  # the vector was made of the secret
+    assert memory.get("b").embedded
+    again = jsonl.import_lines(memory, exported)
+    assert (again.memories, again.versions, again.updated, again.differing, again.known) == (0, 0, 0, 0, 3)
+    memory.close()
+    assert all(KEY.encode() not in file.read_bytes() for file in tmp_path.iterdir())
+
+
+def test_an_import_refuses_them_or_leaves_them_out(opened: Opened, exported: list[str]) -> None:
+    memory = opened(secrets="refuse")
+    with raises(InvalidInput, "bad_line") as refused:
+        jsonl.import_lines(memory, exported)
+    assert KEY[:8] not in str(refused.value)
+    assert memory.count() == 0
+    report = jsonl.import_lines(memory, exported, skip_bad=True)
+    assert (report.memories, len(report.bad)) == (1, 2)
+    assert [record.id for record in memory.list()] == ["b"]
+
+
+def test_a_file_that_was_redacted_is_unchanged_when_it_is_read_again(opened: Opened, tmp_path: Path) -> None:
+    (tmp_path / "notes.md").write_text(f"# Deploy\n\n{TEXT}\n")
+    memory = opened(secrets="redact")
+    with gathered_warnings():
+        assert len(memory.remember(file=tmp_path / "notes.md").added) == 1
+        assert memory.remember(file=tmp_path / "notes.md").unchanged == 1

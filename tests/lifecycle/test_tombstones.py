@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 import thinkback
+from thinkback.errors import gathered_warnings
 from thinkback.interop import jsonl
 from thinkback.memory import Memory
 from thinkback.settings import Settings
@@ -100,3 +101,31 @@ def test_the_setting_makes_it_the_rule(tmp_path: Path) -> None:
         assert len(memory.forget("a").tombstones) == 2
         assert memory.forget("b", tombstone=False).tombstones == ()
         assert memory.forget("unknown").tombstones == ()
+
+
+def test_messages_and_files_do_not_bring_it_back(memory: Memory, tmp_path: Path) -> None:
+    said = [{"role": "user", "content": TEXT, "id": "m1"}, {"role": "user", "content": "Rex is a dog"}]
+    notes = tmp_path / "notes.md"
+    notes.write_text("# Cat\n\nOscar is grey\n\n# Dog\n\nRex is brown\n")
+    memory.remember(messages=said)
+    cat, _ = memory.remember(file=notes).added
+    memory.forget("m1", cat, tombstone=True)
+    with gathered_warnings() as heard:
+        assert [record.text for record in memory.remember(messages=said[:1])] == []
+        read = memory.remember(file=notes)
+    assert [notice.code for notice in heard] == ["buried", "buried"]
+    assert (read.added, read.unchanged) == ((), 1)
+    assert memory.get_many(["m1", cat]) == {}
+
+
+def test_a_section_that_was_gone_may_come_back(tmp_path: Path) -> None:
+    notes = tmp_path / "notes.md"
+    settings = Settings(embedder="none", reranker="none", tombstones=True)
+    with thinkback.open(tmp_path / "m.db", settings=settings) as memory:
+        notes.write_text("# Cat\n\nOscar is grey\n\n# Dog\n\nRex is brown\n")
+        cat, _ = memory.remember(file=notes).added
+        notes.write_text("# Dog\n\nRex is brown\n")
+        assert memory.remember(file=notes).forgotten == (cat,)
+        assert memory.tombstones() == []
+        notes.write_text("# Cat\n\nOscar is grey\n\n# Dog\n\nRex is brown\n")
+        assert memory.remember(file=notes).added == (cat,)

@@ -34,16 +34,17 @@ class ThinkbackStorage:
         self.memory = memory
 
     def save(self, records: list[MemoryRecord]) -> None:
-        """Store records; one that is there is replaced."""
+        """Store records; one that is there is replaced, one that a tombstone keeps out is left out."""
         known = self.memory.get_many([record.id for record in records])
-        self.memory.remember_many(_draft(record) for record in records if record.id not in known)
+        new = self.memory.unburied(_draft(record) for record in records if record.id not in known)
+        self.memory.remember_many(new)
         for record in records:
             if record.id in known:
                 self.update(record)
 
     def update(self, record: MemoryRecord) -> None:
-        """Replace a record; its older text stays in the history."""
-        self.memory.forget(record.id)
+        """Replace a record; nothing is kept of the older one."""
+        self.memory.forget(record.id, tombstone=False)
         self.memory.remember_many([_draft(record)])
 
     def get_record(self, record_id: str) -> MemoryRecord | None:

@@ -62,7 +62,7 @@ class ThinkbackMemoryService(BaseMemoryService):
         memories: Sequence[Any],
         custom_metadata: Mapping[str, object] | None = None,
     ) -> None:
-        """Store entries as they are."""
+        """Store entries as they are, without those that a tombstone keeps out."""
         given = [
             {
                 "text": _text(entry.content),
@@ -75,7 +75,7 @@ class ThinkbackMemoryService(BaseMemoryService):
             }
             for entry in memories
         ]
-        await asyncio.to_thread(self.memory.remember_many, given)
+        await asyncio.to_thread(lambda: self.memory.remember_many(self.memory.unburied(given)))
 
     async def search_memory(self, *, app_name: str, user_id: str, query: str) -> SearchMemoryResponse:
         """The memories of one user of one app that answer a query, best first."""

@@ -50,17 +50,18 @@ class ThinkbackDocumentStore:
         return [_document(record) for record in self.memory.list(limit=2**31, where=where)]
 
     def write_documents(self, documents: list[Document], policy: DuplicatePolicy = DuplicatePolicy.NONE) -> int:
-        """Store documents; of one whose id is known, the policy decides."""
+        """Store documents; of one whose id is known, the policy decides. Tombstones keep out what was forgotten."""
         if not isinstance(documents, list) or not all(isinstance(one, Document) for one in documents):
             raise ValueError("write_documents takes a list of Documents")
         known = self.memory.get_many([one.id for one in documents])
         twice = [one for one in documents if one.id in known]
         if twice and policy in (DuplicatePolicy.NONE, DuplicatePolicy.FAIL):
             raise DuplicateDocumentError(f"the document {twice[0].id!r} exists already")
-        self.memory.remember_many(_draft(one) for one in documents if one.id not in known)
+        new = self.memory.unburied(_draft(one) for one in documents if one.id not in known)
+        self.memory.remember_many(new)
         for one in twice if policy == DuplicatePolicy.OVERWRITE else ():
             self.memory.update(one.id, **{name: value for name, value in _draft(one).items() if name != "id"})
-        return len(documents) - (len(twice) if policy == DuplicatePolicy.SKIP else 0)
+        return len(new) + (len(twice) if policy == DuplicatePolicy.OVERWRITE else 0)
 
     def delete_documents(self, document_ids: list[str]) -> None:
         """Forget documents for good; unknown ids are ignored."""

@@ -62,7 +62,7 @@ class ThinkbackStore(BaseStore):
     def sweep_ttl(self) -> int:
         """Forget expired items for good; until then they are only hidden. Returns how many."""
         expired = {"expires_at": {"lte": from_us(self.memory.clock())}, f"metadata.{PATH}": {"exists": True}}
-        return len(self.memory.forget(where=expired))
+        return len(self.memory.forget(where=expired, tombstone=False))
 
     def _answer(self, op: Any) -> Any:
         if isinstance(op, GetOp):

@@ -14,6 +14,7 @@ from datetime import datetime
 from typing import Any
 
 from thinkback.clock import from_us
+from thinkback.errors import Notice
 from thinkback.stores.base import Store
 
 SETTING = "tombstones"
@@ -48,6 +49,12 @@ def buried(store: Store, memories: Iterable[tuple[str | None, str]]) -> list[boo
     return [
         (id is not None and _hash(key, "id", id) in known) or _hash(key, "text", text) in known for id, text in memories
     ]
+
+
+def left_out(memories: int) -> Notice:
+    """The warning that tombstones kept so many memories out."""
+    what = "1 memory was left out: it was" if memories == 1 else f"{memories} memories were left out: they were"
+    return Notice("buried", f"{what} forgotten, and tombstones keep such memories out")
 
 
 def tombstones(store: Store) -> list[Tombstone]:

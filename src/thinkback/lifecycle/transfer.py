@@ -26,7 +26,8 @@ from thinkback.errors import (
 from thinkback.fields import VERSIONED
 from thinkback.lifecycle.corroboration import DECAYED_UNTIL, reworded
 from thinkback.lifecycle.reflect.promote import RAISED
-from thinkback.lifecycle.tombstones import buried
+from thinkback.lifecycle.secrets.door import Door
+from thinkback.lifecycle.tombstones import buried, left_out
 from thinkback.model import Draft, Filter, StoredEdge, StoredJudgement, StoredRecord
 from thinkback.stores.base import EmbeddingSpace, Snapshot, Store
 
@@ -94,10 +95,15 @@ def export(store: Store, vectors: bool = False) -> Iterator[Snapshot]:
 log = logging.getLogger("thinkback")
 
 
-def import_values(store: Store, lines: Iterable[Line], now: int, skip_bad: bool = False) -> ImportReport:
-    """Merge values into a store in one transaction; a bad line fails it all or, with `skip_bad`, is left out."""
+def import_values(
+    store: Store, lines: Iterable[Line], now: int, skip_bad: bool = False, door: Door | None = None
+) -> ImportReport:
+    """Merge values into a store in one transaction; a bad line fails it all or, with `skip_bad`, is left out.
+
+    Memories and versions pass the door like what is remembered; a line that it refuses is a bad one.
+    """
     with store.transaction():
-        merging = _Merge(store, now, skip_bad)
+        merging = _Merge(store, now, skip_bad, door or Door())
         for kind, run in groupby(lines, lambda line: type(line[1])):
             while batch := list(islice(run, BATCH)):
                 merging.take(kind, batch)
@@ -109,8 +115,10 @@ def import_values(store: Store, lines: Iterable[Line], now: int, skip_bad: bool 
 class _Merge:
     """Writes values of one type in batches; a batch that fails is written line by line, to name the bad one."""
 
-    def __init__(self, store: Store, now: int, skip_bad: bool) -> None:
-        self._store, self._now, self._skip_bad = store, now, skip_bad
+    def __init__(self, store: Store, now: int, skip_bad: bool, door: Door) -> None:
+        self._store, self._now, self._skip_bad, self._door = store, now, skip_bad, door
+        self._secrets: set[str] = set()  # the kinds that were found
+        self._with_secrets: set[str] = set()  # the memories they were found in
         self._header = Header(None)
         self._was_empty = not store.list(Filter(now=now, everything=True), 1)
         self._counts: Counter[str] = Counter()
@@ -131,7 +139,7 @@ class _Merge:
     def take(self, kind: type, batch: Sequence[tuple[int, Any]]) -> None:
         self._counts["lines"] += len(batch)
         if kind in self._writers:
-            if admitted := self._admitted(batch):
+            if admitted := self._checked(kind, batch):
                 self._write(kind, admitted)
             return
         for number, value in batch:
@@ -140,22 +148,38 @@ class _Merge:
             else:
                 self._refuse(number, value)
 
-    def _admitted(self, batch: Sequence[tuple[int, Any]]) -> Sequence[tuple[int, Any]]:
-        """The lines without those about memories that a tombstone keeps out."""
-        told = [(number, value, _told(value)) for number, value in batch]
-        marks = buried(self._store, [one for _, _, about in told for one in about])
-        found = iter(marks)
-        kept = []
-        for number, value, about in told:
-            out = [next(found) or id in self._buried for id, _ in about]
-            if any(out):
-                self._buried.update(id for (id, _), mark in zip(about, out, strict=True) if mark)
-            else:
-                kept.append((number, value))
+    def _checked(self, kind: type, batch: Sequence[tuple[int, Any]]) -> Sequence[tuple[int, Any]]:
+        """The lines without those that tombstones keep out or the door refuses, redacted if it redacts."""
+        look = self._door.checked if kind in (Draft, StoredRecord) else _without_secrets
+        checked = [(number, *look(value)) for number, value in batch]
+        out = self._kept_out([value for _, value, _ in checked])
+        kept = [one for one, gone in zip(checked, out, strict=True) if not gone]
+        return [(number, value) for number, value, secrets in kept if self._passes(number, value, secrets)]
+
+    def _passes(self, number: int, value: Any, secrets: set[str]) -> bool:
+        if secrets:
+            try:
+                self._door.notice(secrets, 1)
+            except InvalidInput as refused:
+                self._refuse(number, refused)
+                return False
+            self._secrets |= secrets
+            self._with_secrets.add(value.id)
+        return True
+
+    def _kept_out(self, values: Sequence[Any]) -> Sequence[bool]:
+        """For each value, whether it is about a memory that a tombstone keeps out."""
+        told = [_told(value) for value in values]
+        found = iter(buried(self._store, [one for about in told for one in about]))
+        out = []
+        for about in told:
+            marks = [next(found) or id in self._buried for id, _ in about]
+            self._buried.update(id for (id, _), mark in zip(about, marks, strict=True) if mark)
+            out.append(any(marks))
         if self._buried:
-            message = f"{len(self._buried)} memories were left out: they were forgotten, and tombstones keep them out"
-            self._warnings["buried"] = Notice("buried", message)
-        return kept
+            notice = left_out(len(self._buried))
+            self._warnings[notice.code] = notice
+        return out
 
     def finish(self) -> ImportReport:
         """Take over the upkeep settings if the store was empty; return the counts."""
@@ -169,6 +193,8 @@ class _Merge:
                 "the store's versions were kept"
             )
             self._warn(Notice("older_lines_ignored", message))
+        if self._with_secrets:
+            self._warn(self._door.notice(self._secrets, len(self._with_secrets)))
         counts: dict[str, Any] = dict(self._counts)
         return ImportReport(**counts, bad=tuple(self._bad), warnings=tuple(self._warnings.values()))
 
@@ -343,6 +369,10 @@ def _overlap(one: StoredRecord, other: StoredRecord) -> bool:
         return one.retired_at is not None and other.recorded_at < one.retired_at and one.recorded_at < one.retired_at
     starts, ends = max(one.recorded_at, other.recorded_at), min(one.retired_at or 0, other.retired_at)
     return starts < ends
+
+
+def _without_secrets(value: Any) -> tuple[Any, set[str]]:
+    return value, set()
 
 
 def _told(value: Any) -> list[tuple[str, str]]:

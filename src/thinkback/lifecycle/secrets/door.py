@@ -5,7 +5,7 @@ A message names the kinds of secrets that were found and nothing of them, so it 
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 from thinkback.errors import Action, InvalidInput, Notice, Remedy
 from thinkback.lifecycle.secrets.detect import (
@@ -16,11 +16,12 @@ from thinkback.lifecycle.secrets.detect import (
     secrets,
     secrets_in_name,
 )
-from thinkback.model import Draft
+from thinkback.model import Draft, StoredRecord
 
 Policy = Literal["warn", "redact", "refuse"]
 POLICIES: tuple[Policy, ...] = ("warn", "redact", "refuse")
 CODE = "likely_secret"
+Storable = TypeVar("Storable", Draft, StoredRecord)
 TEXTS = ("text", "essence", "source", "speaker")
 NAMES = ("thread", "id")
 _CHECKED = (*TEXTS, *NAMES, "tags", "metadata")
@@ -40,26 +41,24 @@ class Door:
 
     def admit(self, drafts: Sequence[Draft]) -> tuple[list[Draft], Notice | None]:
         """The drafts as they may be stored, and a warning if secrets were found."""
-        found = [set(kinds(_given(draft))) for draft in drafts]
-        if not any(found):
-            return list(drafts), None
-        notice = self._notice({kind for some in found for kind in some}, sum(map(bool, found)))
-        return [self._draft(draft) if some else draft for draft, some in zip(drafts, found, strict=True)], notice
+        checked = [self.checked(draft) for draft in drafts]
+        found = [some for _, some in checked if some]
+        return [draft for draft, _ in checked], self.notice(set().union(*found), len(found)) if found else None
+
+    def checked(self, value: Storable) -> tuple[Storable, set[str]]:
+        """One memory or version as it may be stored, and the kinds of likely secrets in it; `notice` refuses them or warns."""
+        found = set(kinds(_given(value)))
+        return (_clean(value) if found and self.policy == "redact" else value), found
 
     def admit_changes(self, changes: Mapping[str, Any]) -> tuple[Mapping[str, Any], Notice | None]:
         """The changes of one memory, likewise."""
         found = set(kinds(changes))
         if not found:
             return changes, None
-        return (cleaned(changes) if self.policy == "redact" else changes), self._notice(found, 1)
+        return (cleaned(changes) if self.policy == "redact" else changes), self.notice(found, 1)
 
-    def _draft(self, draft: Draft) -> Draft:
-        if self.policy != "redact":
-            return draft
-        clean = replace(draft, **cleaned(_given(draft)))
-        return clean if clean.text == draft.text else replace(clean, vector=None)  # a vector shows what it was made of
-
-    def _notice(self, kinds: set[str], memories: int) -> Notice:
+    def notice(self, kinds: set[str], memories: int) -> Notice:
+        """What to tell about secrets of these kinds in so many memories; raises if they are refused."""
         what = f"{', '.join(sorted(kinds))} in {memories} {'memory' if memories == 1 else 'memories'}"
         if self.policy == "refuse":
             raise InvalidInput(f"nothing was stored: likely secrets were found ({what}); take them out", code=CODE)
@@ -98,5 +97,12 @@ def cleaned(given: Mapping[str, Any]) -> dict[str, Any]:
     return clean
 
 
-def _given(draft: Draft) -> dict[str, Any]:
-    return {name: getattr(draft, name) for name in _CHECKED}
+def _clean(value: Storable) -> Storable:
+    clean = replace(value, **cleaned(_given(value)))
+    if isinstance(clean, StoredRecord) or clean.text == value.text:
+        return clean
+    return replace(clean, vector=None, passages=None)  # vectors show what they were made of
+
+
+def _given(value: Draft | StoredRecord) -> dict[str, Any]:
+    return {name: getattr(value, name) for name in _CHECKED}
