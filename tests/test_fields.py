@@ -122,7 +122,7 @@ def test_a_new_filter_appears_in_requests_and_options() -> None:
 @pytest.mark.parametrize(
     ("model", "known"),
     [
-        (tools.RememberFields, set(names(REMEMBERED))),
+        (tools.RememberFields, {*names(REMEMBERED), "store"}),
         (tools.UpdateFields, set(names(CHANGEABLE))),
     ],
 )

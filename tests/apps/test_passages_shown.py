@@ -11,6 +11,7 @@ from thinkback.apps import wire
 from thinkback.apps.cli import render_search
 from thinkback.apps.mcp import answers
 from thinkback.apps.mcp.brief import brief
+from thinkback.apps.mcp.stores import Found, Stores
 from thinkback.memory import Memory
 from thinkback.search.trace import Recall
 from thinkback.testing import ToyEmbedder
@@ -40,7 +41,7 @@ def test_json_has_the_passage_beside_the_memory(found: Recall) -> None:
 
 
 def test_mcp_quotes_the_passage_and_says_where_it_stands(found: Recall) -> None:
-    answer = answers.found(found, False)
+    answer = answers.found(Found.of(found), False)
     assert "Chapter 7" in answer.text
     assert "Chapter 1:" not in answer.text
     passage = found[0].passage
@@ -49,7 +50,7 @@ def test_mcp_quotes_the_passage_and_says_where_it_stands(found: Recall) -> None:
 
 
 def test_a_brief_holds_passages(memory: Memory) -> None:
-    written = brief(memory, "port7", 600)
+    written = brief(Stores.of(memory, None), "port7", 600)
     assert "Chapter 7" in written
     assert len(written) < len(TEXT) / 3
 

@@ -126,3 +126,27 @@ def test_200_hostile_memories_come_back_marked_and_inert(transport: Any, mode: s
         assert len(read(whole.content[0].text)) == len(whole.meta[PROGRAMS]["memories"]) > 40  # but for duplicates
 
     run(transport, tmp_path, mode, work)
+
+
+@pytest.mark.slow
+def test_a_server_for_a_repository_searches_the_store_of_the_user_too(tmp_path: Path) -> None:
+    (tmp_path / "project" / ".git").mkdir(parents=True)
+    environment = {"THINKBACK_STORE": str(tmp_path / "data" / "memory.db"), "THINKBACK_EMBEDDER": "none"}
+    server = StdioServerParameters(
+        command=sys.executable,
+        args=["-m", "thinkback", "mcp", "--repository"],
+        env={**environment, "HOME": str(tmp_path)},
+        cwd=tmp_path / "project",
+    )
+
+    async def session() -> None:
+        with anyio.fail_after(120):
+            async with Client(server) as client:
+                await client.call_tool("remember", {"text": "this project has its tests in checks"})
+                await client.call_tool("remember", {"text": "Ann likes short tests", "fields": {"store": "user"}})
+                found = await client.call_tool("search_keywords", {"query": "tests"})
+                assert {one["store"] for one in found.meta[PROGRAMS]["memories"]} == {"repository", "user"}
+
+    anyio.run(session)
+    assert len(list((tmp_path / "data" / "repositories").glob("project-*.db"))) == 1
+    assert (tmp_path / "data" / "memory.db").exists()

@@ -1,7 +1,7 @@
 """A client session in the same process: every tool, resource and the prompt."""
 
 import json
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +11,7 @@ from mcp import Client
 from mcp.shared.exceptions import MCPError
 from mcp.types import Implementation
 
+import thinkback
 from thinkback.apps.mcp.server import PROGRAMS, build
 from thinkback.apps.mcp.stdio import ALL_SCOPES, READ_SCOPES, OneMemory
 from thinkback.clock import DAY
@@ -18,6 +19,9 @@ from thinkback.fields import FILTERS
 from thinkback.memory import Memory
 from thinkback.search.selection import tokens
 from thinkback.stores.sqlite import SqliteStore
+from thinkback.testing import FixedClock, ToyEmbedder
+
+from envelopes import read  # isort: skip
 
 
 def session(memory: Memory, work: Callable[[Client], Awaitable[Any]], scopes: frozenset[str] = ALL_SCOPES) -> Any:
@@ -302,7 +306,10 @@ def test_keywords_take_the_whole_syntax(memory: Memory) -> None:
         ("fetch", {"id": "absent\x1b[2J"}, "there is no memory"),
         ("fetch", {"id": "absent"}, "recall and search find ids"),
         ("link", {"from_id": "a", "to_id": "b", "weight": -1}, "weight: Input should be greater than or equal to 0"),
-        ("forget", {"ids": []}, "at least 1 item"),
+        ("forget", {"ids": []}, "give ids, or a condition in where"),
+        ("forget", {"where": {"usr": "ann"}}, "Did you mean 'user'?"),
+        ("forget", {"where": {"user": "me"}}, "the client does not state its user"),
+        ("remember", {"text": "x", "fields": {"store": "user"}}, "this server has one store"),
         ("link", {"from_id": "a", "to_id": "b"}, "there is no memory 'a'"),
     ],
 )
@@ -399,3 +406,87 @@ def test_filters_take_operators(memory: Memory) -> None:
     text = answer.content[0].text
     assert ["cat 5" in text, "cat 6" in text, "cat 7" in text] == [True, False, True]
     assert call(memory, "recall", {"query": "cat", "filter": {"metadata": {"n": {"gtt": 6}}}}).is_error
+
+
+def test_forget_by_a_condition_shows_what_would_go_first(memory: Memory) -> None:
+    memory.remember_many({"text": f"draft {n}", "id": f"d{n}", "thread": "old"} for n in range(12))
+    memory.remember("Oscar is a cat", id="cat")
+    planned = call(memory, "forget", {"where": {"thread": "old"}})
+    assert len(planned.meta[PROGRAMS]["forgotten"]) == 12
+    assert planned.meta[PROGRAMS]["dry_run"]
+    assert len(read(planned.content[0].text.partition("\n")[2])) == 10
+    assert memory.count() == 13
+    done = call(memory, "forget", {"where": {"thread": "old"}, "dry_run": False})
+    assert done.content[0].text == "Forgot 12."
+    assert [record.id for record in memory.list()] == ["cat"]
+    assert call(memory, "forget", {"ids": ["cat"], "dry_run": True}).meta[PROGRAMS]["dry_run"]
+    assert memory.count() == 1
+
+
+def test_an_empty_value_of_a_condition_does_not_widen_it(memory: Memory) -> None:
+    memory.remember("Oscar is a cat", tags=["pets"])
+    answer = call(memory, "forget", {"where": {"tags": ["pets"], "user": ""}, "dry_run": False})
+    assert answer.is_error or answer.meta[PROGRAMS]["forgotten"] == []
+    assert memory.count() == 1
+
+
+def test_a_search_may_be_limited_to_the_user_that_the_client_states(memory: Memory) -> None:
+    async def work(client: Client) -> Any:
+        for name in ("ada", "ben"):
+            await client.call_tool("remember", {"text": f"{name} owns a cat"}, meta={"thinkback/user": name})
+        asked = {"query": "who owns a cat?", "filter": {"user": "me"}}
+        mine = await client.call_tool("recall", asked, meta={"thinkback/user": "ada"})
+        every = await client.call_tool("recall", {"query": "who owns a cat?"}, meta={"thinkback/user": "ada"})
+        gone = await client.call_tool("forget", {"where": {"user": "me"}}, meta={"thinkback/user": "ben"})
+        return mine, every, gone
+
+    mine, every, gone = session(memory, work)
+    assert [one["user"] for one in mine.meta[PROGRAMS]["memories"]] == ["ada"]
+    assert {one["user"] for one in every.meta[PROGRAMS]["memories"]} == {"ada", "ben"}
+    assert len(gone.meta[PROGRAMS]["forgotten"]) == 1
+
+
+@pytest.fixture
+def beside(tmp_path: Path) -> Iterator[Memory]:
+    with thinkback.open(
+        tmp_path / "user.db", embedder=ToyEmbedder(), reranker=None, clock=FixedClock("2026-05-08")
+    ) as opened:
+        yield opened
+
+
+def call_both(memory: Memory, beside: Memory, name: str, arguments: dict[str, Any]) -> Any:
+    async def run() -> Any:
+        async with Client(build(OneMemory(memory, beside=beside))) as client:
+            return await client.call_tool(name, arguments)
+
+    return anyio.run(run)
+
+
+def test_the_stores_of_the_repository_and_of_the_user_are_searched_together(memory: Memory, beside: Memory) -> None:
+    memory.remember("the tests of this project run with make check", id="here")
+    beside.remember("Ann runs tests with two workers", id="mine")
+    for tool in ("recall", "search_keywords"):
+        answer = call_both(memory, beside, tool, {"query": "tests"})
+        found = answer.meta[PROGRAMS]["memories"]
+        assert {(one["id"], one["store"]) for one in found} == {("here", "repository"), ("mine", "user")}
+        assert [one["rank"] for one in found] == [1, 2]
+        headings = dict(read(answer.content[0].text))
+        assert headings["Ann runs tests with two workers"] == '"mine" 2026-05-08 user'
+    one = call_both(memory, beside, "recall", {"query": "tests", "limit": 1})
+    assert len(one.meta[PROGRAMS]["memories"]) == 1
+    small = call_both(memory, beside, "recall", {"query": "tests", "max_tokens": 12})
+    assert (len(small.meta[PROGRAMS]["memories"]), small.meta[PROGRAMS]["left_out"]) == (1, 1)
+
+
+def test_a_memory_is_changed_in_the_store_that_has_it(memory: Memory, beside: Memory) -> None:
+    here = memory.remember("make check runs the tests").id
+    stored = call_both(memory, beside, "remember", {"text": "Ann likes tabs", "fields": {"store": "user"}})
+    mine = stored.meta[PROGRAMS]["id"]
+    assert (beside.count(), memory.count()) == (1, 1)
+    call_both(memory, beside, "update", {"id": mine[-6:], "text": "Ann likes spaces"})
+    assert beside.get(mine).text == "Ann likes spaces"
+    assert call_both(memory, beside, "link", {"from_id": here, "to_id": mine}).is_error
+    assert "spaces" in call_both(memory, beside, "fetch", {"id": mine[-6:]}).content[0].text
+    gone = call_both(memory, beside, "forget", {"ids": [here[-6:], mine[-6:]]})
+    assert gone.meta[PROGRAMS]["forgotten"] == [here, mine]
+    assert (beside.count(), memory.count()) == (0, 0)

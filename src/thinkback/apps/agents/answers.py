@@ -15,6 +15,7 @@ from thinkback.apps.agents.scope import repository_of, store_of
 from thinkback.apps.agents.transcripts import Read, Turn, read, worth_keeping
 from thinkback.apps.mcp.brief import STANDING_KINDS
 from thinkback.apps.mcp.envelope import NOTICE, Quoted, heading, quote, stable
+from thinkback.apps.mcp.stores import REPOSITORY, USER
 from thinkback.apps.words import in_words
 from thinkback.memory import Memory
 from thinkback.model import Hit, Record
@@ -22,7 +23,6 @@ from thinkback.opening import Opener
 from thinkback.search.selection import tokens
 from thinkback.settings import Settings, load
 
-REPOSITORY, USER = "repository", "user"
 HITS = 5
 LONGEST_PROMPT = 2000  # characters that are searched for
 _LISTED = 100

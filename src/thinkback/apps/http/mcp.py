@@ -16,8 +16,8 @@ from thinkback.apps.http.spaces import Spaces
 from thinkback.apps.http.tokens import Grant
 from thinkback.apps.http.workers import Workers, clients_of
 from thinkback.apps.mcp.server import Context, build
+from thinkback.apps.mcp.stores import Stores
 from thinkback.errors import InvalidInput
-from thinkback.memory import Memory
 
 T = TypeVar("T")
 
@@ -41,7 +41,7 @@ class HttpAccess:
         return grant.scopes if self._allowed is None else grant.scopes & self._allowed
 
     @contextmanager
-    def memory(self, context: Context, scope: str) -> Iterator[Memory]:
+    def stores(self, context: Context, scope: str) -> Iterator[Stores]:
         """The memory of the request's space."""
         space: str | None = _state(context).space
         if space is None:
@@ -49,7 +49,7 @@ class HttpAccess:
                 "this token reaches several spaces; name one in the address: /mcp?space=NAME", code="space"
             )
         with self._spaces.lease(space, create=scope == "write") as memory:
-            yield memory
+            yield Stores.of(memory, None)
 
     async def run(self, context: Context, work: Callable[[], T], searches: bool) -> T:
         """In the server's worker threads, searches under its deadline."""

@@ -9,7 +9,18 @@ from urllib.parse import quote as percent_encoded
 from typing_extensions import TypedDict
 
 from thinkback.apps import wire, wire_upkeep
-from thinkback.apps.mcp.envelope import NOTICE, Quoted, provenance, quote, short_id, shown, visible
+from thinkback.apps.mcp.envelope import (
+    NOTICE,
+    Quoted,
+    heading,
+    in_store,
+    provenance,
+    quote,
+    short_id,
+    shown,
+    visible,
+)
+from thinkback.apps.mcp.stores import Found, Stores
 from thinkback.apps.wire import EdgeShape
 from thinkback.apps.wire_upkeep import ForgottenShape, ReflectedShape
 from thinkback.apps.words import in_words, theme_changes
@@ -19,10 +30,10 @@ from thinkback.fields import VERSIONED
 from thinkback.lifecycle.forget import Forgotten
 from thinkback.lifecycle.reflect.model import Reflected
 from thinkback.model import Edge, Hit, Record
-from thinkback.search.trace import Recall
 
 T = TypeVar("T")
 TITLE_LENGTH = 80
+_LISTED = 10  # memories that a dry run shows
 
 # How a language model acts on a remedy; what has no tool is for the person it works for.
 WORDS: Mapping[Action, str] = {
@@ -56,7 +67,9 @@ class FoundShape(TypedDict):
     kind: str
     tags: list[str]
     thread: str | None
+    user: str | None
     source: str | None
+    store: str | None  # repository or user, if both were searched
     trust: float
     why: str
 
@@ -143,21 +156,22 @@ class Answer(Generic[T]):
     text: str
 
 
-def found(recall: Recall, explain: bool) -> Answer[FoundAnswer]:
-    """The result of a search: every memory quoted, and as data."""
-    left_out = sum(drop.code == "budget" for drop in recall.trace.drops)
+def found(result: Found, explain: bool) -> Answer[FoundAnswer]:
+    """The result of a search: every memory quoted, with its store if there are several, and as data."""
+    answered = any(recall.answered for recall in result.recalls)
+    notices = dict.fromkeys(notice for recall in result.recalls for notice in recall.warnings)
     structured: FoundAnswer = {
-        "answered": recall.answered,
-        "memories": [_found(hit, explain) for hit in recall],
-        "backends_used": list(recall.trace.backends_used),
-        "left_out": left_out,
-        "warnings": wire.warnings(recall.warnings, WORDS),
+        "answered": answered,
+        "memories": [_found(hit, store, explain) for store, hit in result.hits],
+        "backends_used": list(dict.fromkeys(leg for one in result.recalls for leg in one.trace.backends_used)),
+        "left_out": result.left_out,
+        "warnings": wire.warnings(list(notices), WORDS),
     }
-    quoted = [Quoted.of(hit.record, hit.passage) for hit in recall]
-    remarks = [f"{left_out} more did not fit into max_tokens."] if left_out else []
-    if len(recall) and recall.trace.relevance.evidence and not recall.answered:
+    quoted = [Quoted.of(hit.record, hit.passage, store) for store, hit in result.hits]
+    remarks = [f"{result.left_out} more did not fit into max_tokens."] if result.left_out else []
+    if quoted and not answered and any(recall.trace.relevance.evidence for recall in result.recalls):
         remarks.append("The memory likely holds no answer to this.")
-    explained = [_explained(hit) for hit in recall] if explain else []
+    explained = [_explained(hit) for _, hit in result.hits] if explain else []
     warnings = _warned(structured["warnings"])
     return Answer(shown(structured), "\n".join([quote(quoted), *remarks, *explained, *warnings]))
 
@@ -189,17 +203,26 @@ def updated(record: Record, changed: Sequence[str], heard: Sequence[Notice] = ()
     return Answer(shown(structured), " ".join([text, *_warned(structured["warnings"])]))
 
 
-def forgotten(asked: Sequence[str], done: Forgotten) -> Answer[ForgottenAnswer]:
-    """The result of `forget`."""
+def listed(stores: Stores, where: Mapping[str, Any]) -> str:
+    """The first memories that a condition holds for, quoted by their beginnings."""
+    found = ((name, memory.list(limit=_LISTED, everything=True, where=where)) for name, memory in stores.named.items())
+    named = [(name, record) for name, records in found for record in records][:_LISTED]
+    return quote([Quoted(title(record), in_store(heading(record), name)) for name, record in named])
+
+
+def forgotten(asked: Sequence[str], done: Forgotten, shown_first: str = "") -> Answer[ForgottenAnswer]:
+    """The result of `forget`; a dry run shows the first memories that would go."""
     unknown = [id for id in dict.fromkeys(asked) if id not in done.ids]
     structured: ForgottenAnswer = {**wire_upkeep.forgotten(done, WORDS), "unknown": unknown}
-    parts = [f"Forgot {len(done.ids)}."]
+    parts = [f"Would forget {len(done.ids)}." if done.dry_run else f"Forgot {len(done.ids)}."]
     if unknown:
         parts.append(f"{len(unknown)} of the ids do not exist.")
     if done.reflections:
         parts.append(f"Themes: {theme_changes(len(done.reflections), len(done.rebuilt))}.")
     parts += _warned(structured["warnings"])
-    return Answer(shown(structured), " ".join(parts))
+    if done.dry_run and done.ids:
+        parts.append("Nothing was removed: call again with dry_run false to do it.")
+    return Answer(shown(structured), "\n".join([" ".join(parts), *([shown_first] if shown_first else [])]))
 
 
 def linked(edge: Edge) -> Answer[LinkedAnswer]:
@@ -218,11 +241,11 @@ def reflected(done: Reflected) -> Answer[ReflectedAnswer]:
     return Answer(shown(structured), "\n".join([counts, *([quote(themes)] if themes else []), *warnings]))
 
 
-def results(recall: Recall) -> Answer[SearchAnswer]:
+def results(result: Found) -> Answer[SearchAnswer]:
     """The result of `search`, as JSON text, which its clients expect."""
     structured: SearchAnswer = {
         "notice": NOTICE,
-        "results": [{"id": hit.id, "title": title(hit.record), "url": uri(hit.id)} for hit in recall],
+        "results": [{"id": hit.id, "title": title(hit.record), "url": uri(hit.id)} for _, hit in result.hits],
     }
     return _as_json(structured)
 
@@ -263,7 +286,7 @@ def _part(hit: Hit) -> dict[str, str]:
     return {"passage": f"characters {hit.passage.start} to {hit.passage.end} of {len(hit.text)}; fetch returns all"}
 
 
-def _found(hit: Hit, explain: bool) -> FoundShape:
+def _found(hit: Hit, store: str, explain: bool) -> FoundShape:
     record = hit.record
     return {
         "id": record.id,
@@ -276,7 +299,9 @@ def _found(hit: Hit, explain: bool) -> FoundShape:
         "kind": record.kind,
         "tags": list(record.tags),
         "thread": record.thread,
+        "user": record.user,
         "source": record.source,
+        "store": store or None,
         "trust": record.trust,
         "why": hit.why() if explain else "",
     }

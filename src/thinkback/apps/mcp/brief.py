@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 
 from thinkback.apps.mcp.envelope import NOTICE, Quoted, quote
+from thinkback.apps.mcp.stores import Stores
 from thinkback.fields import Kind
-from thinkback.memory import Memory
 from thinkback.model import Passage, Record
 from thinkback.search.selection import tokens
 
@@ -14,14 +14,14 @@ OPENING = (
 )
 MIN_TOKENS, DEFAULT_TOKENS, MAX_TOKENS = 100, 1000, 100_000
 STANDING_KINDS: tuple[Kind, ...] = ("preference", "procedure")
-MAX_LISTED = 200
+MAX_LISTED, MAX_RECALLED = 200, 50
 
 
-def brief(memory: Memory, topic: str, max_tokens: int) -> str:
+def brief(stores: Stores, topic: str, max_tokens: int) -> str:
     """Memories about a topic, or the standing and the latest ones without a topic, within the budget."""
     quoted: list[Quoted] = []
-    for record, passage in _candidates(memory, topic):
-        longer = [*quoted, Quoted.of(record, passage)]
+    for store, record, passage in _candidates(stores, topic):
+        longer = [*quoted, Quoted.of(record, passage, store)]
         if tokens(_written(topic, longer)) <= max_tokens:
             quoted = longer
     return _written(topic, quoted)
@@ -32,14 +32,16 @@ def _written(topic: str, quoted: list[Quoted]) -> str:
     return f"{OPENING} {NOTICE}\n\n{about}\n{quote(quoted)}"
 
 
-def _candidates(memory: Memory, topic: str) -> Iterator[tuple[Record, Passage | None]]:
-    """Each memory once, most useful first, with the passage of a long one."""
+def _candidates(stores: Stores, topic: str) -> Iterator[tuple[str, Record, Passage | None]]:
+    """Each memory once, most useful first, with its store and the passage of a long one."""
     if topic:
-        yield from ((hit.record, hit.passage) for hit in memory.recall(topic, limit=50))
+        found = stores.search(lambda memory: memory.recall(topic, limit=MAX_RECALLED), MAX_RECALLED)
+        yield from ((store, hit.record, hit.passage) for store, hit in found.hits)
         return
-    standing = (
-        *memory.list(limit=MAX_LISTED, priorities=["P1"]),
-        *memory.list(limit=MAX_LISTED, kinds=STANDING_KINDS),
-        *memory.list(limit=MAX_LISTED, include_reflections=False),
-    )
-    yield from ((record, None) for record in {record.id: record for record in standing}.values())
+    seen: set[str] = set()
+    for where in ({"priorities": ["P1"]}, {"kinds": STANDING_KINDS}, {"include_reflections": False}):
+        for store, memory in stores.named.items():
+            for record in memory.list(limit=MAX_LISTED, **where):
+                if record.id not in seen:
+                    seen.add(record.id)
+                    yield store, record, None

@@ -5,6 +5,7 @@ import shlex
 import shutil
 import sys
 from collections.abc import Sequence
+from contextlib import ExitStack
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -41,7 +42,10 @@ Embedder = Annotated[
     ),
 ]
 Repository = Annotated[
-    bool, typer.Option("--repository", help="The store of the git repository of this folder, as hooks use it.")
+    bool,
+    typer.Option(
+        "--repository", help="The store of the git repository of this folder, as hooks use it, and yours beside it."
+    ),
 ]
 ReadOnly = Annotated[bool, typer.Option("--read-only", help="Offer only the tools that read.")]
 
@@ -60,14 +64,15 @@ def mcp(
     if context.invoked_subcommand is not None:
         return
     settings = load(store=store, embedder=embedder)
-    if repository:
-        settings = replace(settings, store=_repository_store(settings))
+    beside = None
+    if repository and (found := _repository_store(settings)) != settings.store_path:
+        beside, settings = settings.store_path, replace(settings, store=found)
     if read_only:
         existing(settings.store_path)
     if http:
         _over_http(settings, port, read_only)
     else:
-        _over_stdio(settings, read_only)
+        _over_stdio(settings, read_only, beside)
 
 
 @app.command(
@@ -164,17 +169,24 @@ def _full_path(embedder: str) -> str:
     return str(Path(embedder).resolve()) if Path(embedder).is_dir() else embedder
 
 
-def _over_stdio(settings: Settings, read_only: bool) -> None:
+def _over_stdio(settings: Settings, read_only: bool, beside: Path | None) -> None:
     try:
         from thinkback.apps.mcp.stdio import run
     except ImportError:
         raise MissingExtra.of("MCP", "mcp") from None
+    from thinkback.memory import Memory
     from thinkback.opening import Opener
 
-    if not read_only:
-        settings.store_path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    with Opener(settings)(settings.store_path, read_only=read_only) as memory:
-        run(memory, read_only=read_only)
+    opener = Opener(settings)
+    with ExitStack() as stack:
+
+        def opened(path: Path) -> Memory:
+            if not read_only:
+                path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            return stack.enter_context(opener(path, read_only=read_only))
+
+        there = beside is not None and (beside.exists() or not read_only)
+        run(opened(settings.store_path), read_only=read_only, beside=opened(beside) if beside and there else None)
 
 
 def _over_http(settings: Settings, port: int, read_only: bool) -> None:

@@ -43,11 +43,12 @@ class Quoted:
     heading: str
 
     @classmethod
-    def of(cls, record: Record, passage: Passage | None = None) -> "Quoted":
-        """A memory; a theme by its keywords, a long text by a passage."""
+    def of(cls, record: Record, passage: Passage | None = None, store: str = "") -> "Quoted":
+        """A memory; a theme by its keywords, a long text by a passage. `store` is its store, if there are several."""
+        head = in_store(heading(record), store)
         if passage is None:
-            return cls(in_words(record), heading(record))
-        return cls(passage.text, f"{heading(record)} characters {passage.start}-{passage.end} of {len(record.text)}")
+            return cls(in_words(record), head)
+        return cls(passage.text, f"{head} characters {passage.start}-{passage.end} of {len(record.text)}")
 
 
 def visible(text: str) -> str:
@@ -91,6 +92,11 @@ def heading(record: Record) -> str:
     doubt = f" trust {record.trust:g}" if record.trust < 1 else ""
     source = f" source {json.dumps(visible(record.source), ensure_ascii=False)}" if doubt and record.source else ""
     return f"{short_id(record.id)} {str(iso(record.date))[:10]}{doubt}{source}"
+
+
+def in_store(heading: str, store: str) -> str:
+    """A heading with the name of the store, if there are several."""
+    return f"{heading} {store}" if store else heading
 
 
 def quote(quoted: Sequence[Quoted], draw: Callable[[], str] | None = None) -> str:

@@ -13,13 +13,26 @@ _CHANGES = {
     "vector": "the embedding of the query, instead of the embedder's.",
 }
 
+_STATED = {
+    'user "me", thread "this"': "the user and the conversation that your client states with a request, if it does.",
+}
+_WHERE = {
+    "a field": '{"user": "ann"}, {"tags": "draft"}, {"metadata.n": {"gt": 6}}, {"created_at": {"lt": "2026-01-01"}}, …',
+    "operators": "eq, ne, gt, gte, lt, lte, in, not, exists, any, all; conditions join by and, or, not.",
+    "dry_run": "true, unless given: shows what would go. With ids alone it is false.",
+}
+_STORE = {"store": "where a server with two stores keeps it: repository (default), or user for all your projects."}
+
 
 def guide() -> str:
     """Every filter, field and change, one a line."""
+    filters = {row.name: row.help for row in FILTERS}
     parts = {
-        "Filters of recall and search_keywords": {row.name: row.help for row in FILTERS},
+        "Filters of recall and search_keywords": filters | _STATED,
+        "where of forget": _WHERE,
         "Changes of recall": _CHANGES,
-        "Fields of remember": {row.name: row.help for row in FIELDS if row.name in RememberFields.model_fields},
+        "Fields of remember": {row.name: row.help for row in FIELDS if row.name in RememberFields.model_fields}
+        | _STORE,
         "Fields of update": {row.name: row.help for row in FIELDS if row.name in UpdateFields.model_fields},
     }
     lines = [line for title, rows in parts.items() for line in (f"\n## {title}", *_rows(rows))]

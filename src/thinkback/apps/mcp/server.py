@@ -19,12 +19,13 @@ from thinkback.apps.mcp.answers import WORDS, uri
 from thinkback.apps.mcp.brief import DEFAULT_TOKENS, MAX_TOKENS, MIN_TOKENS, brief
 from thinkback.apps.mcp.envelope import NOTICE, Quoted, provenance, quote, shown, visible
 from thinkback.apps.mcp.guide import guide
+from thinkback.apps.mcp.stores import Stores
 from thinkback.apps.mcp.tools import GUIDE, TOOLS, Caller, Tool
 from thinkback.apps.validation import problems
 from thinkback.apps.words import in_words
 from thinkback.errors import InvalidInput, ThinkbackError, worded
 from thinkback.fields import REMEMBERED, names
-from thinkback.memory import Memory
+from thinkback.model import Record
 
 T = TypeVar("T")
 Context = ServerRequestContext[Any, Any]
@@ -45,7 +46,7 @@ MEMORY_URI = "thinkback://memory/"
 
 
 class Access(Protocol):
-    """How a request reaches a memory: the scopes of its caller, its memory, and where blocking work runs.
+    """How a request reaches a memory: the scopes of its caller, its stores, and where blocking work runs.
 
     `shows_paths` is whether callers may see file paths.
     """
@@ -53,7 +54,7 @@ class Access(Protocol):
     shows_paths: bool
 
     def scopes(self, context: Context) -> frozenset[str]: ...
-    def memory(self, context: Context, scope: str) -> AbstractContextManager[Memory]: ...
+    def stores(self, context: Context, scope: str) -> AbstractContextManager[Stores]: ...
     def run(self, context: Context, work: Callable[[], T], searches: bool) -> Awaitable[T]: ...
 
 
@@ -128,8 +129,8 @@ class _Handlers:
             raise MCPError(types.INVALID_PARAMS, f"there is no tool {params.name[:80]!r}")
         try:
             asked = tool.takes.model_validate(_text_only(params.arguments or {}))
-            answer = await self._with_memory(
-                context, tool.scope, lambda memory: tool.run(memory, asked, _caller(context)), tool.searches
+            answer = await self._with_stores(
+                context, tool.scope, lambda stores: tool.run(stores, asked, _caller(context)), tool.searches
             )
         except ValidationError as error:
             return _failed("\n".join(problems(error, tool.takes)))
@@ -163,7 +164,7 @@ class _Handlers:
         if not address.startswith(MEMORY_URI):
             raise MCPError(types.INVALID_PARAMS, f"there is no resource {address[:200]!r}", {"uri": address})
         id = unquote(address.removeprefix(MEMORY_URI))
-        record = await self._read(context, address, lambda memory: memory.get(*memory.whole_ids([id])))
+        record = await self._read(context, address, lambda stores: _held(stores, id))
         known = json.dumps(shown(provenance(record)), ensure_ascii=False)
         return _resource(uri(record.id), f"{NOTICE}\n{quote([Quoted(in_words(record), known)])}", "text/plain")
 
@@ -176,36 +177,36 @@ class _Handlers:
         given = params.arguments or {}
         topic, budget = visible(given.get("topic", "")).strip()[:500], _budget(given)
         try:
-            text = await self._with_memory(context, "read", lambda memory: brief(memory, topic, budget), searches=True)
+            text = await self._with_stores(context, "read", lambda stores: brief(stores, topic, budget), searches=True)
         except ThinkbackError as error:
             raise MCPError(types.INVALID_PARAMS, visible(worded(error, WORDS))) from None
         message = types.PromptMessage(role="user", content=types.TextContent(type="text", text=text))
         return types.GetPromptResult(description=BRIEF.description, messages=[message])
 
-    async def _read(self, context: Context, address: str, work: Callable[[Memory], T]) -> T:
+    async def _read(self, context: Context, address: str, work: Callable[[Stores], T]) -> T:
         try:
-            return await self._with_memory(context, "read", work)
+            return await self._with_stores(context, "read", work)
         except ThinkbackError as error:
             raise MCPError(types.INVALID_PARAMS, visible(worded(error, WORDS)), {"uri": address}) from None
 
-    async def _with_memory(
-        self, context: Context, scope: str, work: Callable[[Memory], T], searches: bool = False
+    async def _with_stores(
+        self, context: Context, scope: str, work: Callable[[Stores], T], searches: bool = False
     ) -> T:
         """The only way to a memory, so that no handler can skip the check of the scope."""
         if scope not in self._access.scopes(context):
             raise MCPError(types.INVALID_PARAMS, f"this needs the scope {scope}")
 
         def reached() -> T:
-            with self._access.memory(context, scope) as memory:
-                return work(memory)
+            with self._access.stores(context, scope) as stores:
+                return work(stores)
 
         return await self._access.run(context, reached, searches)
 
     def _may_read(self, context: Context) -> bool:
         return "read" in self._access.scopes(context)
 
-    def _stats(self, memory: Memory) -> Any:
-        counts = wire.stats(memory.stats())
+    def _stats(self, stores: Stores) -> Any:
+        counts = wire.stats(stores.first.stats())
         if not self._access.shows_paths:
             counts["engine"].pop("path", None)
         return shown(counts)
@@ -262,6 +263,11 @@ def _caller(context: Context) -> Caller:
     stated = {field: _stated(context, keys) for field, keys in STATED.items()}
     fields = {field: value for field, value in stated.items() if value and field in names(REMEMBERED)}
     return Caller(f"mcp:{name[:100]}" if name else "mcp", fields)
+
+
+def _held(stores: Stores, id: str) -> Record:
+    memory, whole = stores.holder(id)
+    return memory.get(whole)
 
 
 def _stated(context: Context, keys: Sequence[str]) -> str:
