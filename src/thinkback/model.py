@@ -519,7 +519,22 @@ class Ledger:
 
     def contributions(self, row: int) -> tuple[Contribution, ...]:
         """Everything that was added to one candidate."""
-        return tuple(column.of(row) for column in self.columns)
+        return self.contributions_of([row])[0]
+
+    def contributions_of(self, rows: Sequence[int]) -> list[tuple[Contribution, ...]]:
+        """Everything that was added to each of these candidates."""
+        if not self.columns:
+            return [()] * len(rows)
+        parts = [
+            [
+                Contribution(column.step, column.name, delta, value, column.formula)
+                for delta, value in zip(
+                    column.deltas[rows].tolist(), column.values[rows].astype(float).tolist(), strict=True
+                )
+            ]
+            for column in self.columns
+        ]
+        return list(zip(*parts, strict=True))
 
     def order(self) -> NDArray[np.intp]:
         """Rows best first; ties keep first-seen order."""

@@ -352,6 +352,7 @@ def _hits(
             if hit.id in wanted:
                 placings[hit.id].append(Placing(run.leg, rank_in_leg, hit.score))
     newer = replaced([candidate.record for candidate in kept], question) if question else {}
+    explained = ordered.ledger.contributions_of([candidate.row for candidate in kept])
     judged = [Relevance() if judge is None else judge.hit(candidate.record) for candidate in kept]
     return tuple(
         Hit(
@@ -359,12 +360,12 @@ def _hits(
             score=candidate.score,
             stored=candidate.record,
             placings=tuple(placings[candidate.record.id]),
-            contributions=ordered.ledger.contributions(candidate.row),
+            contributions=entries,
             members=members(candidate.record) if candidate.record.kind == REFLECTION else (),
             relevance=found.probability,
             evidence=found.evidence,
             passage=excerpts.of(candidate.record),
             supersedes=tuple(old for old, new in newer.items() if new == candidate.record.id),
         )
-        for place, (candidate, found) in enumerate(zip(kept, judged, strict=True), 1)
+        for place, (candidate, found, entries) in enumerate(zip(kept, judged, explained, strict=True), 1)
     )

@@ -18,6 +18,7 @@ BEFORE, AFTER = 14, 6  # words around a value that tell what it is the value of
 SHARED = 2  # words that both contexts and the question must share
 _MONTHS = frozenset("jan feb mar apr may jun jul aug sep oct nov dec".split())  # noqa: SIM905
 _TOKEN = re.compile(r"[$€£]?\d+(?:[.,:/]\d+)*%?|[^\W\d_]+|[.!?;\n]")
+_DIGIT = re.compile(r"\d")
 _PAST = re.compile(
     r"\b(?:at first|first(?=\s*[:?]|\s*$)|initial(?:ly)?|original(?:ly)?|before|previous(?:ly)?|earlier|used to|chang\w*|history"
     r"|between|old|over time)\b",
@@ -44,7 +45,7 @@ def replaced(records: Sequence[StoredRecord], question: str) -> Mapping[str, str
 
 def _told(record: StoredRecord, asked: frozenset[str]) -> list[Fact]:
     """The values a memory states of what is asked; an assistant repeats and proposes, it does not know."""
-    if speaker(record) == ASSISTANT:
+    if _DIGIT.search(record.text, 0, LONGEST_READ) is None or speaker(record) == ASSISTANT:
         return []
     facts = ((unit, value, words & asked) for unit, value, words in _facts(record.text[:LONGEST_READ]))
     return [fact for fact in facts if len(fact[2]) >= SHARED]

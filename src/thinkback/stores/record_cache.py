@@ -1,16 +1,43 @@
 """A cache of present records, kept until the change counter changes; the store is authoritative."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from threading import Lock
 
 from thinkback.model import StoredRecord
 from thinkback.stores.base import StoreState
 
 _MOST = 20_000
+_MOST_TOUCHED = 2000
 Read = Callable[[Sequence[str]], Mapping[str, StoredRecord]]  # present records by id
 Accesses = Callable[[Sequence[str]], Iterable[tuple[str, int, int | None]]]  # id, access count and last access
 _Entries = dict[str, tuple[StoredRecord, int]]  # a record, and the touch counter it was read at
+
+
+@dataclass(frozen=True, slots=True)
+class Touched:
+    """Which records were touched while the touch counter went from `since` to `until`, as far as this process wrote it alone."""
+
+    store_id: str = ""
+    since: int = 0
+    until: int = 0
+    last: Mapping[str, int] = field(default_factory=dict)  # the touch counter after the last write of each
+
+    def followed(self, ids: Collection[str], before: StoreState, after: StoreState) -> "Touched":
+        """With one more write."""
+        known = (self.store_id, self.until) == (before.store_id, before.touches) and len(self.last) <= _MOST_TOUCHED
+        since, last = (self.since, self.last) if known else (before.touches, {})
+        return Touched(before.store_id, since, after.touches, {**last, **dict.fromkeys(ids, after.touches)})
+
+    def same(self, id: str, touches: int, state: StoreState) -> bool:
+        """Whether a record's access count is the same at two touch counters."""
+        first, last = sorted((touches, state.touches))
+        return (
+            self.store_id == state.store_id
+            and self.since <= first
+            and last <= self.until
+            and self.last.get(id, 0) <= first
+        )
 
 
 class RecordCache:
@@ -25,18 +52,33 @@ class RecordCache:
         self._lock = Lock()
         self._at: tuple[str, int] = ("", -1)  # store id and change count
         self._entries: _Entries = {}
+        self._touched = Touched()
 
     def get(self, ids: Sequence[str], state: StoreState, read: Read, accesses: Accesses) -> dict[str, StoredRecord]:
         """Records by id, in the given order, as of the moment that `read` and `accesses` see."""
-        entries = self._entries_at(state)
-        cached = {id: entry for id in ids if (entry := entries.get(id)) is not None}
-        found = {id: record for id, (record, touches) in cached.items() if touches == state.touches}
-        if len(found) < len(cached):
-            outdated = {id: record for id, (record, _) in cached.items() if id not in found}
+        entries, touched = self._entries_at(state), self._touched
+        found: dict[str, StoredRecord] = {}
+        outdated: dict[str, StoredRecord] = {}
+        missing: list[str] = []
+        for id in ids:
+            entry = entries.get(id)
+            if entry is None:
+                missing.append(id)
+            elif entry[1] == state.touches or touched.same(id, entry[1], state):
+                found[id] = entry[0]
+            else:
+                outdated[id] = entry[0]
+        if not outdated and not missing:
+            return found
+        if outdated:
             found |= _kept(entries, _with_accesses(accesses(list(outdated)), outdated), state)
-        if missing := [id for id in ids if id not in cached]:
+        if missing:
             found |= _kept(entries, read(missing), state)
         return {id: found[id] for id in ids if id in found}
+
+    def touched(self, ids: Collection[str], before: StoreState, after: StoreState) -> None:
+        """A write of access counts was committed, which touched these records alone."""
+        self._touched = self._touched.followed(ids, before, after)
 
     def _entries_at(self, state: StoreState) -> _Entries:
         """The entries for a change count; a reader behind the newest count seen gets a separate dictionary."""

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 
 import apsw
@@ -66,6 +67,30 @@ def test_a_flush_of_access_counts_reads_no_record_again(tmp_path: Path, monkeypa
         store.amend({ids[2]: {"priority": "P1"}}, now=7)
         assert store.get(ids)[ids[2]].priority == "P1"
         assert asked == [ids, ids]
+
+
+def test_only_touched_records_are_asked_for_their_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[Sequence[str]] = []
+    read = reads.accesses
+
+    def counted(connection: apsw.Connection, ids: Sequence[str]) -> list[tuple[str, int, int | None]]:
+        asked.append(ids)
+        return read(connection, ids)
+
+    monkeypatch.setattr(reads, "accesses", counted)
+    with SqliteStore(tmp_path / "m.db") as store, SqliteStore(tmp_path / "m.db") as other:
+        ids = [record.id for record in store.add([Draft(text=text) for text in "abc"], now=1)]
+        store.get(ids)
+        store.touch({ids[0]: 1}, now=2)
+        with suppress(RuntimeError), store.transaction():
+            store.touch({ids[1]: 1}, now=3)
+            raise RuntimeError
+        store.touch({ids[0]: 1}, now=4)
+        assert [store.get(ids)[id].access_count for id in ids] == [2, 0, 0]
+        assert asked == [[ids[0]]]
+        other.touch({ids[2]: 1}, now=5)
+        assert [store.get(ids)[id].access_count for id in ids] == [2, 0, 1]
+        assert asked == [[ids[0]], ids]
 
 
 def test_threads_on_two_handles_never_see_a_count_go_back(tmp_path: Path) -> None:

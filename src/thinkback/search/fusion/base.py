@@ -50,21 +50,17 @@ class Board:
 
 def lay_out(runs: Sequence[Run]) -> Board:
     """Candidates in first-seen order; a duplicate inside one run counts once, at its best rank."""
-    rows: dict[str, int] = {}
-    for run in runs:
-        for hit in run.hits:
-            rows.setdefault(hit.id, len(rows))
-    for run in runs:
-        for hit in run.filled:
-            rows.setdefault(hit.id, len(rows))
+    found = [{hit.id: hit.score for hit in reversed(run.hits)} for run in runs]
+    ids = dict.fromkeys([hit.id for run in runs for hit in run.hits])
+    ids |= dict.fromkeys([hit.id for run in runs for hit in run.filled])
+    rows = {id: row for row, id in enumerate(ids)}
     ranks = np.zeros((len(runs), len(rows)), dtype=np.int64)
     scores = np.full((len(runs), len(rows)), np.nan)
-    for leg, run in enumerate(runs):
-        unique = {hit.id: hit.score for hit in reversed(run.hits)}
-        ordered = dict.fromkeys(hit.id for hit in run.hits)
-        where = np.fromiter((rows[id] for id in ordered), dtype=np.int64, count=len(ordered))
+    for leg, (run, unique) in enumerate(zip(runs, found, strict=True)):
+        ordered = dict.fromkeys([hit.id for hit in run.hits])
+        where = [rows[id] for id in ordered]
         ranks[leg, where] = np.arange(1, len(ordered) + 1)
-        scores[leg, where] = np.fromiter((unique[id] for id in ordered), dtype=np.float64, count=len(ordered))
+        scores[leg, where] = [unique[id] for id in ordered]
         for hit in run.filled:
             if not ranks[leg, rows[hit.id]]:
                 scores[leg, rows[hit.id]] = hit.score

@@ -3,9 +3,12 @@
 A catalogue is immutable. A newer one may share its buffers, because it writes only after the older one's last row.
 """
 
+from bisect import bisect
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
+from itertools import accumulate
+from operator import attrgetter
 from typing import Any
 
 import apsw
@@ -41,28 +44,31 @@ _SELECT = (
 _IN_COLUMNS = {"now", "tags", "kinds", "without_kinds", "tiers", "priorities"} | {
     *("since", "until", "as_of", "known_at", "min_trust", "everything")
 }
+_OTHERS = tuple(name for name in Filter.__slots__ if name not in _IN_COLUMNS)
+_of_others = attrgetter(*_OTHERS)
+_NO_OTHERS = _of_others(Filter(now=0))
 
 
 class Ids:
     """The id of every row: those of mapped segments are read where they lie, later ones are a list."""
 
     def __init__(self, mapped: Sequence[tuple[NDArray[np.uint8], NDArray[np.uint32]]] = ()) -> None:
-        self._mapped = mapped
-        self._firsts = np.cumsum([0, *(len(ends) for _, ends in mapped)])
+        self._mapped = [(spelled.data, ends.data) for spelled, ends in mapped]
+        self._firsts = [0, *accumulate(len(ends) for _, ends in mapped)]
         self._later: list[str] = []
 
     def __getitem__(self, row: int) -> str:
-        first = int(self._firsts[-1])
+        first = self._firsts[-1]
         if row >= first:
             return self._later[row - first]
-        segment = int(self._firsts.searchsorted(row, side="right")) - 1
+        segment = bisect(self._firsts, row) - 1
         spelled, ends = self._mapped[segment]
-        place = row - int(self._firsts[segment])
-        return str(spelled[int(ends[place - 1]) if place else 0 : int(ends[place])].tobytes(), "utf-8", "surrogatepass")
+        place = row - self._firsts[segment]
+        return str(spelled[ends[place - 1] if place else 0 : ends[place]], "utf-8", "surrogatepass")
 
     def put(self, size: int, ids: Sequence[str]) -> None:
         """Set the ids of the rows from `size` on; an interrupted refresh may have left others there."""
-        self._later[size - int(self._firsts[-1]) :] = ids
+        self._later[size - self._firsts[-1] :] = ids
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -101,10 +107,10 @@ class Catalogue:
         passing = self._standing(filter)
         for tag in filter.tags:
             passing = passing & self._only(integers(connection, "SELECT seq FROM memory_tags WHERE tag = ?", (tag,)))
-        nothing = Filter(now=filter.now, everything=True)
-        named = {name: getattr(filter, name) for name in filter.__slots__ if name not in _IN_COLUMNS}
-        rest = replace(nothing, **named)
-        return passing if rest == nothing else passing & self._only(versions(connection, rest))
+        if _of_others(filter) == _NO_OTHERS:
+            return passing
+        rest = Filter(now=filter.now, everything=True, **dict(zip(_OTHERS, _of_others(filter), strict=True)))
+        return passing & self._only(versions(connection, rest))
 
     def groups(self) -> dict[str, dict[str, int]]:
         """How many living rows have each kind, tier and priority, the most frequent first."""

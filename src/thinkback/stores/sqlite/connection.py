@@ -3,7 +3,7 @@
 import os
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager, nullcontext, suppress
+from contextlib import AbstractContextManager, closing, contextmanager, nullcontext, suppress
 from itertools import count
 
 import apsw
@@ -41,6 +41,7 @@ class Connections:
         self._idle: list[apsw.Connection] = []
         self._closed = False
         self._process = os.getpid()
+        self._after_commit: list[Callable[[], None]] = []
         self.after_write: Callable[[], None] = lambda: None  # called outside the transaction
         with _translated(path):
             self._writer = open_first(path, read_only, self._patience, progress)
@@ -82,6 +83,8 @@ class Connections:
                 with nullcontext() if foreign else damage.named(self.path, self._writer):
                     yield self._writer
                 self._commit(number, outer)
+                while outer and self._after_commit:
+                    self._after_commit.pop(0)()
             except BaseException:
                 self._roll_back(number, outer)
                 raise
@@ -128,6 +131,10 @@ class Connections:
         with _translated(self.path), closing(connect(self.path, True, self._patience)) as connection:
             connection.execute("BEGIN")
             yield connection
+
+    def when_committed(self, task: Callable[[], None]) -> None:
+        """Run a task once the present write transaction is committed."""
+        self._after_commit.append(task)
 
     def checkpoint(self) -> bool:
         """Checkpoint and truncate the WAL; False if that is not possible now."""
@@ -189,6 +196,7 @@ class Connections:
             self._writer.execute("COMMIT" if outer else f"RELEASE part{number}")
 
     def _roll_back(self, number: int, outer: bool) -> None:
+        self._after_commit.clear()
         if not self._writer.in_transaction:
             return
         if outer:
@@ -232,16 +240,36 @@ class PinnedConnection(Connections):
         self.__dict__.update(parent.__dict__)
         self._connection = connection
         self._lock = threading.RLock()
+        self._reading = _Reading(self.path, connection, self._lock)
 
-    @contextmanager
-    def read(self) -> Iterator[apsw.Connection]:
-        with self._lock, _translated(self.path), damage.named(self.path, self._connection):
-            yield self._connection
+    def read(self) -> AbstractContextManager[apsw.Connection]:  # type: ignore[override]
+        return self._reading
 
     @contextmanager
     def write(self, foreign: bool = False) -> Iterator[apsw.Connection]:
         raise StoreReadOnly("a view of a store cannot be changed", code="view")
         yield
+
+
+class _Reading:
+    """Lends a connection to one thread at a time; a recall reads some twenty times, so nothing is made anew for each."""
+
+    __slots__ = ("_connection", "_lock", "_path")
+
+    def __init__(self, path: str, connection: apsw.Connection, lock: threading.RLock) -> None:
+        self._path, self._connection, self._lock = path, connection, lock
+
+    def __enter__(self) -> apsw.Connection:
+        self._lock.acquire()
+        return self._connection
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: object) -> None:
+        try:
+            if isinstance(error, Exception):
+                with _translated(self._path), damage.named(self._path, self._connection):
+                    raise error
+        finally:
+            self._lock.release()
 
 
 @contextmanager

@@ -1,13 +1,13 @@
 """SqliteStore: the Store protocol over one SQLite file; each method runs a function of one module in a transaction."""
 
 import os
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from copy import copy
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import Any, TypeVar
 
 import apsw
 import numpy as np
@@ -73,6 +73,7 @@ from thinkback.stores.sqlite.schema import Progress
 BUSY_TIMEOUT_S = 30.0
 COMPANIONS = ("-wal", "-shm", "-journal")  # the files SQLite keeps beside a database
 SUFFIX = ".db"
+T = TypeVar("T")
 WORDS_KEPT = 10_000  # words whose frequencies are cached until the store changes
 
 
@@ -115,6 +116,7 @@ class SqliteStore:
         self._ids = IdSource(entropy)
         self._words = WordCache()
         self._pinned = False  # whether this is a view
+        self._seen: dict[str, Any] = {}  # of a view: what it has read once and cannot change
 
     @property
     def path(self) -> str:
@@ -126,7 +128,22 @@ class SqliteStore:
 
     def state(self) -> StoreState:
         with self._connections.read() as connection:
-            return counters.state(connection)
+            return self._state(connection)
+
+    def _state(self, connection: apsw.Connection) -> StoreState:
+        return self._once("state", lambda: counters.state(connection))
+
+    def _contents(self, connection: apsw.Connection) -> str:
+        return self._once("contents", lambda: counters.contents(connection))
+
+    def _once(self, name: str, read: Callable[[], T]) -> T:
+        """What `read` returns; a view, which stays as it is, reads it once."""
+        if not self._pinned:
+            return read()
+        if name not in self._seen:
+            self._seen[name] = read()
+        found: T = self._seen[name]
+        return found
 
     def close(self) -> None:
         """Close the file after any pending scrub."""
@@ -152,7 +169,7 @@ class SqliteStore:
             return
         with self._connections.pinned() as connections:
             pinned = copy(self)
-            pinned._connections, pinned._pinned = connections, True
+            pinned._connections, pinned._pinned, pinned._seen = connections, True, {}
             yield pinned
 
     @contextmanager
@@ -193,7 +210,10 @@ class SqliteStore:
 
     def touch(self, accesses: Mapping[str, int], now: int) -> None:
         with self._connections.write() as connection:
+            before = counters.state(connection)
             writes.touch(connection, accesses, now)
+            after = counters.state(connection)
+            self._connections.when_committed(lambda: self._records.touched(accesses, before, after))
 
     def forget(self, ids: Sequence[str]) -> Ids:
         with self._connections.write() as connection:
@@ -226,7 +246,7 @@ class SqliteStore:
                 return reads.get(connection, ids, known_at)
             return self._records.get(
                 ids,
-                counters.state(connection),
+                self._state(connection),
                 lambda missing: reads.get(connection, missing, None),
                 lambda known: reads.accesses(connection, known),
             )
@@ -250,8 +270,12 @@ class SqliteStore:
         """The columns in memory, if a search has read them or there are files to map."""
         if self._derived is None or self._connections.in_transaction:
             return None
-        known = self._indexes.latest.catalogue.changes >= 0
-        return self._indexes.view(connection, self._pinned) if known or self._derived.exists else None
+        if self._indexes.latest.catalogue.changes < 0 and not self._derived.exists:
+            return None
+        return self._view(connection)
+
+    def _view(self, connection: apsw.Connection) -> View:
+        return self._once("view", lambda: self._indexes.view(connection, self._pinned))
 
     def history(self, id: str) -> Records:
         with self._connections.read() as connection:
@@ -316,7 +340,7 @@ class SqliteStore:
 
     def tags(self) -> Mapping[str, int]:
         with self._connections.read() as connection:
-            contents, kept = counters.contents(connection), self._words.tags
+            contents, kept = self._contents(connection), self._words.tags
             if kept[0] == contents and not self._connections.in_transaction:
                 return kept[1]
             sql = (
@@ -335,7 +359,7 @@ class SqliteStore:
             view = self._catalogued(connection)
             if view is not None and view.impact is not None:
                 return keywords.known_frequencies(connection, view.impact, view.catalogue, words)
-            contents, kept = counters.contents(connection), self._words.frequencies
+            contents, kept = self._contents(connection), self._words.frequencies
             if kept[0] != contents or len(kept[2]) > WORDS_KEPT:
                 kept = self._words.frequencies = (contents, *keywords.frequencies(connection, ()))
             _, total, known = kept
@@ -353,7 +377,7 @@ class SqliteStore:
             terms = keywords.plain_terms(connection, query) if self._postings_pay(connection) else None
             if terms is None:
                 return keywords.search(connection, query, filter, limit)
-            view = self._indexes.with_impact(connection, self._pinned)
+            view = self._once("impact", lambda: self._indexes.with_impact(connection, self._pinned))
             self._index_soon(connection)
             found = keywords.search_postings(connection, view, terms, filter, limit)
             return keywords.with_reflections(connection, found, query, filter, limit)
@@ -367,7 +391,7 @@ class SqliteStore:
             return False
         self._words.keyword_searches += 1
         if self._words.keyword_searches == 1 and self._derived is not None:
-            self._indexes.view(connection, self._pinned)  # maps the postings, if there are files
+            self._view(connection)  # maps the postings, if there are files
         often = self._words.keyword_searches >= keywords.PAYS_FROM_SEARCH
         mapped = self._indexes.latest.impact is not None
         return mapped or (often and counters.last_seq(connection) > keywords.PAYS_FROM_ROWS)
@@ -400,13 +424,11 @@ class SqliteStore:
             held = self._held_passages(connection)
             if held is None:
                 return []
-            indexes = IndexCache() if self._connections.in_transaction else self._indexes
-            catalogue = indexes.view(connection, self._pinned).catalogue
-            return passages.search(connection, catalogue, held, vector, filter, limit)
+            return passages.search(connection, self._matrix_view(connection).catalogue, held, vector, filter, limit)
 
     def _held_passages(self, connection: apsw.Connection) -> passages.Held | None:
         cache = passages.PassageCache() if self._connections.in_transaction else self._passages
-        return cache.at(connection)
+        return self._once("passages", lambda: cache.at(connection))
 
     def recent(self, filter: Filter, limit: int) -> Scores:
         with self._connections.read() as connection:
@@ -423,7 +445,7 @@ class SqliteStore:
     def _matrix_view(self, connection: apsw.Connection) -> View:
         # Uncommitted rows must not reach the shared indexes: the transaction may be rolled back.
         indexes = IndexCache() if self._connections.in_transaction else self._indexes
-        return indexes.with_matrix(connection, self._pinned)
+        return self._once("matrix", lambda: indexes.with_matrix(connection, self._pinned))
 
     # -- vectors
 

@@ -5,7 +5,7 @@ again in float64, row by row, so that a score depends on the two vectors alone, 
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import islice
 from typing import Any
@@ -22,13 +22,28 @@ from thinkback.stores.sqlite.rows import listed
 
 _ROUNDING = 2.0**-24  # relative error of one float32 operation
 _LENGTH_ERROR = 2e-6  # how far a stored vector's length may be from 1, twice
-_BLOCK = 24  # rows scored at once; the allocator returns larger blocks to the system after each search
+_BLOCK = 64  # rows scored at once; the allocator returns larger blocks to the system after each search
 _CHUNK = 4096  # vectors read at once
 _LEAST_ROOM = 1024
 _FEW = 8  # if fewer than one row in so many passes, gathering them is cheaper than multiplying all
 
 
+_NO_ROWS: Rows = np.zeros(0, dtype=np.intp)
 Read = Callable[[Rows], tuple[Rows, Vector]]  # the rows among these that have a vector in the file, and their vectors
+
+
+class Estimates:
+    """What the last query gave in whole blocks: the legs of one search ask for the same vector under different filters."""
+
+    def __init__(self) -> None:
+        self._last: tuple[bytes, CodedQuery, dict[int, tuple[Vector, Vector]]] | None = None
+
+    def of(self, query: Vector) -> tuple[CodedQuery, dict[int, tuple[Vector, Vector]]]:
+        """The codes of a query, and its estimates by the first row of a block, to be added to."""
+        key, last = query.tobytes(), self._last
+        if last is None or last[0] != key:
+            last = self._last = (key, CodedQuery.of(query), {})
+        return last[1], last[2]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -46,21 +61,40 @@ class Matrix:
     held: int  # how many of `own` and `vectors` count
     blocks: tuple[tuple[int, Block], ...] = ()  # each with its first row
     coded: Mask | None = None
+    estimates: Estimates = field(default_factory=Estimates)
 
     def nearest(self, query: Vector, passing: Mask, limit: int, read: Read) -> tuple[Rows, Floats]:
         """The rows nearest to a unit query, including ties with the last one, and their cosines; unordered."""
         wanted = passing & self.filled
+        if limit <= 0 or not wanted.any():
+            return _NO_ROWS, np.zeros(0)
         head = Head(limit)
-        if limit > 0 and wanted.any():
-            self._look_in_memory(query, wanted, head)
-            self._look_in_blocks(query, wanted, head)
-        found = head.rows()
-        places, (coded, exact) = ~found[found < 0], read(found[found >= 0])
-        rows = np.concatenate([self.own[places], coded])
-        return rows, np.concatenate([cosines(self.vectors[places], query), cosines(exact, query)])
+        self._look_in_memory(query, wanted, head)
+        self._look_in_blocks(query, wanted, head)
+        found, upper = head.rows()
+        if len(found) <= limit:
+            return self._scored(query, found, read)
+        # The exact cosines of the most promising rows leave fewer of the others in reach than estimates do.
+        order = np.argsort(-upper, kind="stable")
+        rows, scores = self._scored(query, found[order[:limit]], read)
+        floor = scores.min() if len(scores) == limit else -np.inf
+        rest = order[limit:]
+        more, others = self._scored(query, found[rest[upper[rest] >= floor]], read)
+        return np.concatenate([rows, more]), np.concatenate([scores, others])
+
+    def _scored(self, query: Vector, found: Rows, read: Read) -> tuple[Rows, Floats]:
+        """Rows in memory, which are named by their complement, and coded ones, with their exact cosines."""
+        places, coded = ~found[found < 0], found[found >= 0]
+        rows, scores = self.own[places], cosines(self.vectors[places], query)
+        if not len(coded):
+            return rows, scores
+        coded, exact = read(coded)
+        return np.concatenate([rows, coded]), np.concatenate([scores, cosines(exact, query)])
 
     def _look_in_memory(self, query: Vector, wanted: Mask, head: "Head") -> None:
         # vecdot runs on one thread: a threaded product would wait for cores that other searches use.
+        if not self.held:
+            return
         passing = wanted[self.own[: self.held]]
         places = np.flatnonzero(passing)
         slack = np.float32(1.01 * self.vectors.shape[1] * _ROUNDING + _LENGTH_ERROR)
@@ -74,19 +108,21 @@ class Matrix:
         rows = np.flatnonzero(wanted if self.coded is None else wanted & self.coded)
         if self.coded is None or not len(rows):
             return
-        coded = CodedQuery.of(query)
+        coded, known = self.estimates.of(query)
         ends = np.searchsorted(rows, [first + len(block) for first, block in self.blocks])
         for (first, block), start, end in zip(self.blocks, [0, *ends[:-1]], ends, strict=True):
             here = rows[start:end]
             if not len(here):
                 continue
-            if len(here) * _FEW < len(block):
+            if first not in known and len(here) * _FEW < len(block):
                 head.add(here, *block.bounds(coded, here - first))
-            else:
-                estimate, slack = block.bounds(coded)
-                if len(here) < len(block):
-                    estimate, slack = estimate[here - first], slack[here - first]
-                head.add(here, estimate, slack)
+                continue
+            if first not in known:
+                known[first] = block.bounds(coded)
+            estimate, slack = known[first]
+            if len(here) < len(block):
+                estimate, slack = estimate[here - first], slack[here - first]
+            head.add(here, estimate, slack)
 
 
 class Head:
@@ -110,11 +146,12 @@ class Head:
         if len(best) == self._limit:
             self._floor = float(best.min())
 
-    def rows(self) -> Rows:
-        """Those that are still in reach."""
-        if not self._kept:
-            return np.zeros(0, dtype=np.intp)
-        return np.concatenate([rows[upper >= self._floor] for rows, upper in self._kept])
+    def rows(self) -> tuple[Rows, Vector]:
+        """Those that are still in reach, and how near each may be at most."""
+        near = [(rows[here], upper[here]) for rows, upper in self._kept for here in (upper >= self._floor,)]
+        if not near:
+            return _NO_ROWS, np.zeros(0, dtype=np.float32)
+        return np.concatenate([rows for rows, _ in near]), np.concatenate([upper for _, upper in near])
 
 
 def slack(dimensions: int) -> float:
