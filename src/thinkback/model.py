@@ -438,11 +438,25 @@ class Scored:
 
 
 @dataclass(frozen=True, slots=True)
+class ApproximateIndex:
+    """An index that may miss some of the nearest; the same index always gives the same answer."""
+
+    method: str
+    name: str  # changes with what it holds
+    recall: float  # against exact search, measured when it was built
+    memories: int  # the others are searched exactly
+
+    def __str__(self) -> str:
+        return f"{self.method} {self.name} over {self.memories} memories, recall {self.recall:.3f} when it was built"
+
+
+@dataclass(frozen=True, slots=True)
 class Run:
     """The results of one leg, best first, every id once; `skipped` is the reason if it did not run.
 
     `filled` holds the leg's scores for candidates that other legs found and this one, within its limit, did not. `warnings` say
-    what the leg had to do otherwise than asked. `factor` is for the leg's weight in this search.
+    what the leg had to do otherwise than asked. `factor` is for the leg's weight in this search. `index` is what an approximate
+    search used; None of an exact one.
     """
 
     leg: str
@@ -451,6 +465,7 @@ class Run:
     filled: tuple[Scored, ...] = ()
     warnings: tuple[Notice, ...] = ()
     factor: float = 1.0
+    index: ApproximateIndex | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -73,6 +73,7 @@ class Trace:
             str(self.embedder),
             self.recipe.fingerprint,
             repr(silent),
+            *(str(run.index) for run in self.runs if run.index is not None),
         ]
         return hashlib.sha256("\x1f".join(facts).encode("utf-8", "surrogatepass") + vector + verdicts).hexdigest()[:16]
 

@@ -13,6 +13,7 @@ from typing import Any, Protocol, runtime_checkable
 
 from thinkback.errors import InvalidInput, NotFound
 from thinkback.model import (
+    ApproximateIndex,
     Draft,
     Filter,
     KeywordQuery,
@@ -261,6 +262,15 @@ class Store(Protocol):
 
     def search_vectors(self, vector: Vector, filter: Filter, limit: int, *, long: bool = True) -> Scores:
         """Cosine similarity, exact to the last bit whatever the cache's history; without `long`, only memories without passages."""
+        ...
+
+    def search_hnsw(
+        self, vector: Vector, filter: Filter, limit: int, *, long: bool = True
+    ) -> tuple[Scores, ApproximateIndex | None]:
+        """Like `search_vectors`, by an HNSW index as far as there is one; None with an exact answer.
+
+        A store that has no such index answers exactly; one that could have it and lacks the library raises MissingExtra.
+        """
         ...
 
     def search_passages(self, vector: Vector, filter: Filter, limit: int) -> Scores:

@@ -300,6 +300,37 @@ def test_forgetting_takes_a_memory_out_of_the_segments(made: Random) -> None:
     assert answers(made.store, questions) == without_index(made.path, questions)
 
 
+def test_a_forgotten_vector_leaves_no_trace_in_the_codes_of_others(tmp_path: Path) -> None:
+    """The segment is coded around the mean of what it holds, so it is as if the memory had never been there."""
+    parts = []
+    for secret in (False, True):
+        made = Random(tmp_path / f"{secret}.db", 5)
+        made.add(60)
+        if secret:
+            far = np.full(SPACE.dimensions, 9.0, dtype=np.float32)
+            made.store.add([Draft(text="far away", id="secret", vector=far)], made.now, SPACE)
+        answers(made.store, made.questions())
+        if secret:
+            made.store.forget(["secret"])
+        (entry,) = Folder(folder_of(str(made.path))).manifest().segments
+        parts.append(Folder(folder_of(str(made.path))).open(entry))
+        made.store.close()
+    for name in ("mean", "codes", "scales", "errors", "norms"):
+        assert np.array_equal(parts[0][name], parts[1][name])
+
+
+def test_a_process_lets_go_of_segments_that_held_a_forgotten_memory(made: Random) -> None:
+    made.reopen()
+    answers(made.store, made.questions())
+    old = made.store._indexes.latest.mapped.entries
+    made.store.forget(made.ids[:1])
+    questions = made.questions()
+    assert answers(made.store, questions) == without_index(made.path, questions)
+    assert made.store._indexes.latest.mapped.entries[0] != old[0]
+    assert made.store._indexes.latest.mapped.entries[1:] == old[1:]
+    assert old[0].file not in made.store._derived._held  # type: ignore[union-attr]
+
+
 def test_a_receipt_reads_the_index(tmp_path: Path) -> None:
     with thinkback.open(tmp_path / "memory.db", embedder=None, reranker=None) as memory:
         memory.remember_many(f"number {n} of the words {WORDS[n % 30]}" for n in range(80))

@@ -9,9 +9,9 @@ import mmap
 import os
 import secrets
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 from zlib import crc32
@@ -69,6 +69,16 @@ class Entry:
 
 
 @dataclass(frozen=True, slots=True)
+class Link:
+    """A graph over the vectors of some neighbouring segments, which are named by their files."""
+
+    entry: Entry
+    over: tuple[str, ...]
+    expansion: int  # how many candidates a search follows
+    recall: float  # against exact search, measured when it was built
+
+
+@dataclass(frozen=True, slots=True)
 class Manifest:
     """The segments that together hold a store as of one change count."""
 
@@ -78,6 +88,13 @@ class Manifest:
     purged: int  # the change count up to which removed memories are out of the segments
     generation: int | None  # of the vectors that the codes were made from
     segments: tuple[Entry, ...] = ()
+    graphs: tuple[Link, ...] = ()
+
+    def of(self, segments: Sequence[Entry]) -> "Manifest":
+        """With these segments, and only the graphs whose segments are all among them."""
+        files = {entry.file for entry in segments}
+        standing = tuple(link for link in self.graphs if files.issuperset(link.over))
+        return replace(self, segments=tuple(segments), graphs=standing)
 
 
 class Folder:
@@ -93,8 +110,12 @@ class Folder:
             sealed = json.dumps(held["index"], sort_keys=True).encode()
             if held["format"] != FORMAT or held["seal"] != crc32(sealed):
                 raise Unusable("the manifest is damaged or of another version")
-            rest = {name: value for name, value in held["index"].items() if name != "segments"}
-            return Manifest(segments=tuple(Entry(**entry) for entry in held["index"]["segments"]), **rest)
+            rest = {name: value for name, value in held["index"].items() if name not in ("segments", "graphs")}
+            graphs = tuple(
+                Link(Entry(**link["entry"]), tuple(link["over"]), link["expansion"], link["recall"])
+                for link in held["index"].get("graphs", ())
+            )
+            return Manifest(segments=tuple(Entry(**one) for one in held["index"]["segments"]), graphs=graphs, **rest)
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise Unusable(str(error)) from error
 
@@ -137,7 +158,7 @@ class Folder:
         self.path.mkdir(mode=0o700, exist_ok=True)
         self._put(MANIFEST, content)
         _flush_folder(self.path)
-        self._keep({entry.file for entry in manifest.segments})
+        self._keep({entry.file for entry in (*manifest.segments, *(link.entry for link in manifest.graphs))})
 
     def remove(self) -> None:
         """Remove the index; what is left to be done next time is not an index any more."""

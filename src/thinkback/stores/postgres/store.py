@@ -13,6 +13,7 @@ from thinkback.ids import Entropy, IdSource
 from thinkback.inputs import validate
 from thinkback.model import (
     SEQUENCE,
+    ApproximateIndex,
     Draft,
     Filter,
     KeywordQuery,
@@ -304,6 +305,11 @@ class PostgresStore:
             return vectors.search(tx, live, vector, filter, limit, self._matching(tx, filter), long=whole)
 
         return self._read(work)
+
+    def search_hnsw(
+        self, vector: Vector, filter: Filter, limit: int, *, long: bool = True
+    ) -> tuple[Scores, ApproximateIndex | None]:
+        return self.search_vectors(vector, filter, limit, long=long), None
 
     def search_passages(self, vector: Vector, filter: Filter, limit: int) -> Scores:
         def work(tx: Tx) -> Scores:

@@ -20,21 +20,24 @@ from numpy.typing import NDArray
 
 from thinkback.errors import StoreError, ThinkbackError
 from thinkback.model import Vector
-from thinkback.stores.index import codes, postings
+from thinkback.stores.index import codes, graphs, postings
 from thinkback.stores.index.codes import Block
-from thinkback.stores.index.folder import MANIFEST, Arrays, Entry, Folder, Manifest, Unusable
+from thinkback.stores.index.folder import MANIFEST, Arrays, Entry, Folder, Link, Manifest, Unusable
+from thinkback.stores.index.graphs import Graph
 from thinkback.stores.index.postings import MappedPostings, Triples
 from thinkback.stores.sqlite import counters, generations, journal
 from thinkback.stores.sqlite import impact as impacts
 from thinkback.stores.sqlite.catalogue import COLUMNS, Catalogue, Ids, integers
 from thinkback.stores.sqlite.generations import STORED
 from thinkback.stores.sqlite.index_cache import Mapped, View
-from thinkback.stores.sqlite.vector_search import Matrix
+from thinkback.stores.sqlite.vector_search import Matrix, read_vectors
 
 SEGMENT_ROWS = 16_384  # small enough to be written anew when one of them is forgotten
 Exact = Callable[[Sequence[int], generations.Generation], tuple[NDArray[np.int64], Vector]]  # vectors in the file
 Mark = Callable[[str, str], None]
 NONCE = "index.nonce"
+GRAPH_SEGMENTS = 8  # that one graph is over: few graphs to search, and not too much to build anew after a forgetting
+_READ_AT_ONCE = 4096
 PAYS_FROM = 4096  # rows in memory only; fewer are read from the file in a moment
 
 
@@ -52,6 +55,8 @@ class DerivedIndex:
         self._lock = threading.Lock()
         self._writing: threading.Thread | None = None
         self._failed = False
+        self._closing = False
+        self._held: dict[str, Arrays] = {}  # segments that are mapped
 
     @property
     def exists(self) -> bool:
@@ -62,9 +67,8 @@ class DerivedIndex:
         """The view of the state the index was written at; None if there is no index that can be used."""
         try:
             manifest = self._usable(connection)
-            found = [self.folder.open(entry) for entry in manifest.segments]
-            return _view(manifest, found, generations.generation(connection))
-        except (Unusable, KeyError):
+            return self._opened(manifest, generations.generation(connection))
+        except (Unusable, KeyError, ValueError):
             return None
 
     def _usable(self, connection: apsw.Connection) -> Manifest:
@@ -90,6 +94,11 @@ class DerivedIndex:
         if self._writing is not None and self._writing is not threading.current_thread():
             self._writing.join()
 
+    def close(self) -> None:
+        """Give up a graph that is being built, and wait for a writing in progress."""
+        self._closing = True
+        self.wait()
+
     def _write(self, view: View, store_id: str, exact: Exact, done: Callable[[View, View], None]) -> None:
         try:
             nonce = self._new_nonce()  # before the lock, as a write may purge the index
@@ -98,12 +107,84 @@ class DerivedIndex:
                     return
                 entries = _write_segments(self.folder, view, exact)
                 live, changes = None if view.matrix is None else view.matrix.generation, view.catalogue.changes
-                manifest = Manifest(store_id, nonce, changes, changes, None if live is None else live.number, entries)
+                number = None if live is None else live.number
+                manifest = Manifest(store_id, nonce, changes, changes, number, graphs=self._graphs(number)).of(entries)
                 self.folder.publish(manifest)
-                found = [self.folder.open(entry) for entry in entries]
-            done(view, _view(manifest, found, live))
+                found = self._opened(manifest, live)
+            done(view, found)
         except (OSError, Unusable, MemoryError, ImportError, ThinkbackError):  # a full disk, a closed store
             self._failed = True
+
+    def _graphs(self, generation: int | None) -> tuple[Link, ...]:
+        """Those there are, of this generation of vectors."""
+        with suppress(Unusable):
+            manifest = self.folder.manifest()
+            return manifest.graphs if manifest.generation == generation else ()
+        return ()
+
+    def _opened(self, manifest: Manifest, live: generations.Generation | None) -> View:
+        # What is mapped already was verified then.
+        self._held = {one.file: self._held.get(one.file) or self.folder.open(one) for one in manifest.segments}
+        view = _view(manifest, list(self._held.values()), live)
+        if view.matrix is None or not manifest.graphs:
+            return view
+        return replace(view, matrix=replace(view.matrix, graphs=self._mapped_graphs(manifest)))
+
+    def _mapped_graphs(self, manifest: Manifest) -> tuple[Graph, ...]:
+        files = [entry.file for entry in manifest.segments]
+        firsts = np.cumsum([0, *(entry.rows for entry in manifest.segments)]).tolist()
+        found = []
+        for link in manifest.graphs:
+            place = files.index(link.over[0])
+            bounds = firsts[place], firsts[place + len(link.over)]
+            if tuple(files[place : place + len(link.over)]) == link.over:
+                arrays = self.folder.open(link.entry)
+                found.append(Graph(link.entry.file, *bounds, link.expansion, link.recall, arrays))
+        return tuple(found)
+
+    def link_soon(self, view: View, exact: Exact, done: Callable[[Matrix, tuple[Graph, ...]], None]) -> None:
+        """Build graphs over segments that have none, in the background; `done` gets the matrix and all its graphs."""
+        if self._read_only or self._failed or self._closing or view.matrix is None or not view.mapped.entries:
+            return
+        if sum(graph.end - graph.first for graph in view.matrix.graphs) >= view.mapped.rows:
+            return
+        with self._lock:
+            if self._writing is None or not self._writing.is_alive():
+                task = partial(self._link, view, view.matrix, exact, done)
+                self._writing = threading.Thread(target=task, name="thinkback-graph", daemon=True)
+                self._writing.start()
+
+    def _link(
+        self, view: View, matrix: Matrix, exact: Exact, done: Callable[[Matrix, tuple[Graph, ...]], None]
+    ) -> None:
+        try:
+            for over in _unlinked(self.folder.manifest()):
+                made = self._built(over, matrix, exact)
+                if made is None:
+                    return
+                with self.folder.locked():  # only now: a forgetting must not wait for a graph
+                    self._publish_graph(over, *made)
+            with self.folder.locked():
+                manifest = self.folder.manifest()
+                found = self._mapped_graphs(manifest) if manifest.segments == view.mapped.entries else ()
+            done(matrix, found)
+        except (OSError, Unusable, MemoryError, ImportError, ThinkbackError, ValueError):
+            self._failed = True
+
+    def _publish_graph(self, over: Sequence[Entry], arrays: Arrays, expansion: int, recall: float) -> None:
+        manifest = self.folder.manifest()
+        if set(manifest.segments).issuperset(over):  # else a memory was forgotten meanwhile
+            link = Link(self.folder.write(arrays), tuple(one.file for one in over), expansion, recall)
+            self.folder.publish(replace(manifest, graphs=(*manifest.graphs, link)))
+
+    def _built(self, over: Sequence[Entry], matrix: Matrix, exact: Exact) -> tuple[Arrays, int, float] | None:
+        seqs = np.concatenate([self.folder.open(entry)["seqs"] for entry in over])
+        vectors = np.zeros((len(seqs), matrix.vectors.shape[1]), dtype=STORED)
+        for at in range(0, len(seqs), _READ_AT_ONCE):
+            found, read = exact(seqs[at : at + _READ_AT_ONCE].tolist(), matrix.generation)
+            vectors[np.searchsorted(seqs, found)] = read
+        made = graphs.build(vectors, lambda: self._closing)
+        return None if made is None else (made[0] | {"seqs": seqs[[0, -1]]}, *made[1:])
 
     def purge(self, connection: apsw.Connection) -> bool:
         """Write those segments anew that hold a removed memory; False if that is not possible now."""
@@ -120,26 +201,51 @@ class DerivedIndex:
         try:
             manifest = self._usable(connection)
             gone = integers(connection, "SELECT seq FROM removed WHERE changed > ? ORDER BY seq", (manifest.purged,))
-            segments = tuple(self._without(entry, gone) for entry in manifest.segments)
+            live = generations.generation(connection)
+            read = None if live is None or live.number != manifest.generation else partial(_vectors, connection, live)
+            segments = tuple(self._without(entry, gone, read) for entry in manifest.segments)
         except (Unusable, KeyError):
             self.folder.remove()
             return
         if segments == manifest.segments:
             return
         purged, left = counters.state(connection).changes, tuple(one for one in segments if one.rows)
-        self.folder.publish(replace(manifest, nonce=self._new_nonce(), purged=purged, segments=left))
+        self.folder.publish(replace(manifest, nonce=self._new_nonce(), purged=purged).of(left))
+        self._held = {one.file: self._held[one.file] for one in left if one.file in self._held}
+
+    def files(self) -> frozenset[str]:
+        """The files of the index as it is."""
+        with suppress(Unusable):
+            manifest = self.folder.manifest()
+            return frozenset(one.file for one in (*manifest.segments, *(link.entry for link in manifest.graphs)))
+        return frozenset()
 
     def _new_nonce(self) -> str:
         nonce = secrets.token_hex(8)
         self._mark(NONCE, nonce)
         return nonce
 
-    def _without(self, entry: Entry, gone: NDArray[np.int64]) -> Entry:
+    def _without(
+        self, entry: Entry, gone: NDArray[np.int64], read: Callable[[NDArray[np.int64]], Vector] | None
+    ) -> Entry:
         if gone.searchsorted(entry.first) == gone.searchsorted(entry.last, side="right"):
             return entry
         arrays = self.folder.open(entry)
         keep = ~np.isin(arrays["seqs"], gone)
-        return entry if keep.all() else self.folder.write(_only(arrays, keep))
+        return entry if keep.all() else self.folder.write(_only(arrays, keep, read))
+
+
+def _unlinked(manifest: Manifest) -> Iterator[Sequence[Entry]]:
+    """Neighbouring segments that no graph is over, as many as one graph takes."""
+    taken, group = {file for link in manifest.graphs for file in link.over}, list[Entry]()
+    for entry in manifest.segments:
+        if group and (entry.file in taken or len(group) == GRAPH_SEGMENTS):
+            yield group
+            group = []
+        if entry.file not in taken:
+            group.append(entry)
+    if group:
+        yield group
 
 
 def folder_of(path: str) -> Path:
@@ -271,12 +377,24 @@ def _coded(matrix: Matrix, catalogue: Catalogue, rows: NDArray[np.intp], exact: 
     return codes.encode(vectors) | {"coded": matrix.filled[rows]}
 
 
-def _only(arrays: Arrays, keep: NDArray[np.bool_]) -> dict[str, NDArray[Any]]:
-    """The arrays of a segment without the rows that are not kept."""
-    by_row = ("seqs", "lengths", "coded", "codes", "scales", "errors", "norms", *(name for name, _ in COLUMNS))
+def _vectors(connection: apsw.Connection, live: generations.Generation, seqs: NDArray[np.int64]) -> Vector:
+    """The vectors of versions, zero where one has none any more."""
+    vectors = np.zeros((len(seqs), live.space.dimensions), dtype=STORED)
+    found, read = read_vectors(connection, seqs.tolist(), live)
+    vectors[np.searchsorted(seqs, found)] = read
+    return vectors
+
+
+def _only(
+    arrays: Arrays, keep: NDArray[np.bool_], read: Callable[[NDArray[np.int64]], Vector] | None
+) -> dict[str, NDArray[Any]]:
+    """The arrays of a segment without the rows that are not kept; vectors are coded anew, around the mean of those that are."""
+    by_row = ("seqs", "lengths", *(name for name, _ in COLUMNS))
     found: dict[str, NDArray[Any]] = {name: arrays[name][keep] for name in by_row if name in arrays}
-    if "mean" in arrays:
-        found["mean"] = arrays["mean"]
+    if "coded" in arrays and read is not None:
+        coded, vectors = arrays["coded"][keep], read(found["seqs"])
+        vectors[~coded] = 0
+        found |= codes.encode(vectors) | {"coded": coded & vectors.any(axis=1)}
     ids = [id for id, kept in zip(postings.texts(arrays["ids"], arrays["id_ends"]), keep, strict=True) if kept]
     found |= _spelled(ids)
     places = np.full(len(keep), -1, dtype=np.int64)

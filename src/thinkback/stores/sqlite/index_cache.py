@@ -1,7 +1,7 @@
 """Indexes that a process keeps in memory: derived from the file and checked against its change counter at every search."""
 
 import threading
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -10,6 +10,7 @@ import numpy as np
 
 from thinkback.errors import StoreConflict
 from thinkback.stores.index.folder import Entry
+from thinkback.stores.index.graphs import Graph
 from thinkback.stores.sqlite import catalogue as catalogues
 from thinkback.stores.sqlite import generations, vector_search
 from thinkback.stores.sqlite import impact as impacts
@@ -74,6 +75,22 @@ class IndexCache:
         with self._lock:
             if self._view is old:
                 self._view = new
+
+    def unmap(self, files: Collection[str]) -> None:
+        """Read the indexes again if they are mapped from files other than these."""
+        with self._lock:
+            held = {entry.file for entry in self._view.mapped.entries}
+            if self._view.matrix is not None:
+                held |= {graph.name for graph in self._view.matrix.graphs}
+            if not held.issubset(files):
+                self._view = View(Catalogue.empty())
+
+    def linked(self, old: Matrix, graphs: tuple[Graph, ...]) -> None:
+        """Give the matrix its graphs, and those that followed from it meanwhile."""
+        with self._lock:
+            matrix = self._view.matrix
+            if matrix is not None and matrix.blocks is old.blocks:
+                self._view = replace(self._view, matrix=replace(matrix, graphs=graphs))
 
     def view(self, connection: apsw.Connection, pinned: bool = False) -> View:
         """The view at the change count of the connection's transaction.

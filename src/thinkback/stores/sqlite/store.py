@@ -18,6 +18,7 @@ from thinkback.ids import Entropy, IdSource
 from thinkback.inputs import validate
 from thinkback.model import (
     SEQUENCE,
+    ApproximateIndex,
     Draft,
     Filter,
     KeywordQuery,
@@ -47,6 +48,7 @@ from thinkback.stores.base import (
     check_space,
     unknown_space,
 )
+from thinkback.stores.index import graphs
 from thinkback.stores.record_cache import RecordCache
 from thinkback.stores.sqlite import (
     backup,
@@ -107,7 +109,7 @@ class SqliteStore:
         )
         on_disk = not self._connections.in_memory
         self._derived = DerivedIndex(folder_of(self.path), read_only, self.set_setting) if on_disk else None
-        self._scrubber = scrub.Scrubber(self._connections, self._derived.purge if self._derived else _nothing_to_purge)
+        self._scrubber = scrub.Scrubber(self._connections, self._purge_index)
         self._connections.after_write = self._scrubber.after_write
         self._indexes = IndexCache(self._derived)
         self._passages = passages.PassageCache()
@@ -125,6 +127,14 @@ class SqliteStore:
     @property
     def read_only(self) -> bool:
         return self._connections.read_only
+
+    def _purge_index(self, connection: apsw.Connection) -> bool:
+        """Take forgotten memories out of the derived index, and let go of files that held one."""
+        if self._derived is None:
+            return True
+        done = self._derived.purge(connection)
+        self._indexes.unmap(self._derived.files())
+        return done
 
     def state(self) -> StoreState:
         with self._connections.read() as connection:
@@ -149,7 +159,7 @@ class SqliteStore:
         """Close the file after any pending scrub."""
         self._history.close()
         if self._derived is not None:
-            self._derived.wait()
+            self._derived.close()
         try:
             self._scrubber.before_close()
         finally:
@@ -415,9 +425,34 @@ class SqliteStore:
             view = self._matrix_view(connection)
             if view.matrix is None:
                 return []
-            held = None if long else self._held_passages(connection)
-            without = passages.NONE if held is None else held.versions()
-            return vector_search.search(connection, view.catalogue, view.matrix, vector, filter, limit, without)
+            return self._nearest(connection, view, view.matrix.exactly(), vector, filter, limit, long)
+
+    def search_hnsw(
+        self, vector: Vector, filter: Filter, limit: int, *, long: bool = True
+    ) -> tuple[Scores, ApproximateIndex | None]:
+        graphs.require()
+        with self._connections.read() as connection:
+            view = self._matrix_view(connection)
+            if view.matrix is None:
+                return [], None
+            if self._derived is not None and not self._connections.in_transaction:
+                self._derived.link_soon(view, self._exact_vectors, self._indexes.linked)
+            found = self._nearest(connection, view, view.matrix, vector, filter, limit, long)
+            return found, vector_search.approximate(view.matrix)
+
+    def _nearest(
+        self,
+        connection: apsw.Connection,
+        view: View,
+        matrix: vector_search.Matrix,
+        vector: Vector,
+        filter: Filter,
+        limit: int,
+        long: bool,
+    ) -> Scores:
+        held = None if long else self._held_passages(connection)
+        without = passages.NONE if held is None else held.versions()
+        return vector_search.search(connection, view.catalogue, matrix, vector, filter, limit, without)
 
     def search_passages(self, vector: Vector, filter: Filter, limit: int) -> Scores:
         with self._connections.read() as connection:
@@ -602,10 +637,6 @@ class SqliteSpaces:
 
     def close(self) -> None:
         """Nothing is held open here."""
-
-
-def _nothing_to_purge(connection: apsw.Connection) -> bool:
-    return True
 
 
 def _write_empty(path: Path) -> None:

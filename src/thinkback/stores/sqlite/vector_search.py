@@ -7,6 +7,7 @@ again in float64, row by row, so that a score depends on the two vectors alone, 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
+from hashlib import sha256
 from itertools import islice
 from typing import Any
 
@@ -14,8 +15,9 @@ import apsw
 import numpy as np
 from numpy.typing import NDArray
 
-from thinkback.model import Filter, Floats, Scored, Vector
+from thinkback.model import ApproximateIndex, Filter, Floats, Scored, Vector
 from thinkback.stores.index.codes import Block, CodedQuery
+from thinkback.stores.index.graphs import Graph
 from thinkback.stores.sqlite.catalogue import Catalogue, Delta, Mask, Rows, extended, versions
 from thinkback.stores.sqlite.generations import STORED, Generation, unit_rows
 from thinkback.stores.sqlite.rows import listed
@@ -25,6 +27,7 @@ _LENGTH_ERROR = 2e-6  # how far a stored vector's length may be from 1, twice
 _BLOCK = 64  # rows scored at once; the allocator returns larger blocks to the system after each search
 _CHUNK = 4096  # vectors read at once
 _LEAST_ROOM = 1024
+_MOST_PASS = 2  # a graph is used if at least one row in so many passes the filter
 _FEW = 8  # if fewer than one row in so many passes, gathering them is cheaper than multiplying all
 
 
@@ -62,9 +65,17 @@ class Matrix:
     blocks: tuple[tuple[int, Block], ...] = ()  # each with its first row
     coded: Mask | None = None
     estimates: Estimates = field(default_factory=Estimates)
+    graphs: tuple[Graph, ...] = ()
+
+    def exactly(self) -> "Matrix":
+        """The same without graphs."""
+        return replace(self, graphs=()) if self.graphs else self
 
     def nearest(self, query: Vector, passing: Mask, limit: int, read: Read) -> tuple[Rows, Floats]:
-        """The rows nearest to a unit query, including ties with the last one, and their cosines; unordered."""
+        """The rows nearest to a unit query, including ties with the last one, and their cosines; unordered.
+
+        Rows under a graph are those that it finds, unless the filter leaves few of them.
+        """
         wanted = passing & self.filled
         if limit <= 0 or not wanted.any():
             return _NO_ROWS, np.zeros(0)
@@ -104,9 +115,23 @@ class Matrix:
             products: Vector = np.vecdot(self.vectors[: self.held], query)
             head.add(~places, products if len(places) == self.held else products[places], slack)
 
+    def _left_by_graphs(self, query: Vector, wanted: Mask, head: "Head") -> Rows:
+        """The rows to look at: what the graphs find of theirs, and all that are under no graph."""
+        found = []
+        for graph in self.graphs:
+            passing = int(np.count_nonzero(wanted[graph.first : graph.end]))
+            if passing * _MOST_PASS < graph.end - graph.first:
+                continue
+            near = graph.near(query, -(-head.limit * (graph.end - graph.first) // passing))
+            found.append(near[wanted[near]])
+            wanted[graph.first : graph.end] = False
+        return np.sort(np.concatenate([*found, np.flatnonzero(wanted)]))
+
     def _look_in_blocks(self, query: Vector, wanted: Mask, head: "Head") -> None:
-        rows = np.flatnonzero(wanted if self.coded is None else wanted & self.coded)
-        if self.coded is None or not len(rows):
+        if self.coded is None:
+            return
+        rows = self._left_by_graphs(query, wanted & self.coded, head)
+        if not len(rows):
             return
         coded, known = self.estimates.of(query)
         ends = np.searchsorted(rows, [first + len(block) for first, block in self.blocks])
@@ -129,7 +154,7 @@ class Head:
     """The rows that may be among the best so many, of estimates that are off by at most a slack."""
 
     def __init__(self, limit: int) -> None:
-        self._limit = limit
+        self.limit = limit
         self._floor = -np.inf  # so many are at least this near
         self._best = np.zeros(0, dtype=np.float32)  # the lower bounds that the floor was taken from
         self._kept: list[tuple[Rows, Vector]] = []
@@ -140,10 +165,10 @@ class Head:
         upper = upper[near]
         self._kept.append((rows[near], upper))
         best = np.concatenate([self._best, upper - 2 * np.broadcast_to(slack, estimates.shape)[near]])
-        if len(best) > self._limit:
-            best = np.partition(best, len(best) - self._limit)[len(best) - self._limit :]
+        if len(best) > self.limit:
+            best = np.partition(best, len(best) - self.limit)[len(best) - self.limit :]
         self._best = best
-        if len(best) == self._limit:
+        if len(best) == self.limit:
             self._floor = float(best.min())
 
     def rows(self) -> tuple[Rows, Vector]:
@@ -152,6 +177,15 @@ class Head:
         if not near:
             return _NO_ROWS, np.zeros(0, dtype=np.float32)
         return np.concatenate([rows for rows, _ in near]), np.concatenate([upper for _, upper in near])
+
+
+def approximate(matrix: Matrix) -> ApproximateIndex | None:
+    """The graphs of a matrix as one index; None without any."""
+    if not matrix.graphs:
+        return None
+    names, rows = "".join(graph.name for graph in matrix.graphs), sum(g.end - g.first for g in matrix.graphs)
+    recall = sum(graph.recall * (graph.end - graph.first) for graph in matrix.graphs) / rows
+    return ApproximateIndex("hnsw", sha256(names.encode()).hexdigest()[:16], recall, rows)
 
 
 def slack(dimensions: int) -> float:

@@ -1,0 +1,125 @@
+"""Graphs over the vectors of several segments (HNSW, Malkov and Yashunin, 2016): approximate, and asked for by name.
+
+A graph is built by one thread in an order drawn from a seed and never changed, so for a given index the answer is always the
+same. Its recall is measured when it is built: the share of the nearest rows by exact cosine that it returns, over rows of its own.
+Equal vectors would form islands that a search cannot leave, so only the first of them is in the graph and brings its copies.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thinkback.errors import MissingExtra
+from thinkback.model import Vector
+from thinkback.stores.index.folder import Arrays
+
+if TYPE_CHECKING:
+    from usearch.index import Index
+
+EXTRA = "ann"
+NEAREST = 50  # neighbours looked for where the recall is measured
+_CONNECTIVITY = 16
+_EXPANSION_ADD = 128
+_MORE = 2  # times as many rows are taken from the graph, whose vectors are of one byte a number
+_EXPANSIONS = (128, 256, 512, 1024)  # candidates followed in a search: the first that is good enough
+_GOOD_ENOUGH = 0.992
+_SAMPLE = 64  # rows that the recall is measured on
+_BATCH = 4096
+
+Rows = NDArray[np.intp]
+
+
+def require() -> None:
+    """Raise MissingExtra if the library is not installed."""
+    if find_spec("usearch") is None:
+        raise MissingExtra.of("an HNSW index", EXTRA)
+
+
+@dataclass(frozen=True)
+class Graph:
+    """A graph over the rows from `first` to `end` of a catalogue; `name` is that of its file."""
+
+    name: str
+    first: int
+    end: int
+    expansion: int
+    recall: float
+    arrays: Arrays
+
+    @cached_property
+    def _index(self) -> "Index":
+        found = _index_class().restore(memoryview(self.arrays["graph"].data), view=True)
+        if found is None:
+            raise ValueError(f"{self.name} holds no graph")
+        found.expansion_search = self.expansion
+        return found
+
+    def near(self, query: Vector, count: int) -> Rows:
+        """More than so many rows near to a unit query, to be scored exactly; in ascending order."""
+        count = min(_MORE * count, len(self._index))
+        found = np.asarray(self._index.search(query, count, threads=1).keys, dtype=np.intp)
+        copies = self.arrays["copies"][np.isin(self.arrays["copied"], found)]
+        return np.sort(np.concatenate([found, copies.astype(np.intp)])) + self.first
+
+
+def build(vectors: Vector, stopped: Callable[[], bool]) -> tuple[dict[str, NDArray[Any]], int, float] | None:
+    """The arrays of a graph over unit rows, how far it must look, and its recall; rows of zeros are left out.
+
+    None if it was stopped, or if there is nothing to search.
+    """
+    same, here = _first_equal(vectors), vectors.any(axis=1)
+    singles = np.flatnonzero((same == np.arange(len(vectors))) & here)
+    copies = np.flatnonzero((same != np.arange(len(vectors))) & here)
+    if not len(singles):
+        return None
+    index = _index_class()(
+        ndim=vectors.shape[1], metric="cos", dtype="i8", connectivity=_CONNECTIVITY, expansion_add=_EXPANSION_ADD
+    )
+    order = np.random.default_rng(0).permutation(singles)
+    for start in range(0, len(order), _BATCH):
+        if stopped():
+            return None
+        keys = order[start : start + _BATCH]
+        index.add(keys, vectors[keys], threads=1)
+    expansion, recall = _measured(index, vectors[singles], singles)
+    graph = np.frombuffer(bytes(index.save()), dtype=np.uint8)
+    return {"graph": graph, "copies": copies, "copied": same[copies]}, expansion, recall
+
+
+def _measured(index: "Index", vectors: Vector, keys: Rows) -> tuple[int, float]:
+    """The smallest expansion that is good enough, or the largest, and the recall with it."""
+    rows = np.unique(np.linspace(0, len(keys) - 1, _SAMPLE).astype(np.intp))
+    count, expansion, recall = min(NEAREST, len(keys)), _EXPANSIONS[0], 0.0
+    cosines = vectors[rows] @ vectors.T
+    floors = -np.partition(-cosines, count - 1, axis=1)[:, count - 1] - 1e-6
+    for expansion in _EXPANSIONS:
+        index.expansion_search = expansion
+        found = np.asarray(index.search(vectors[rows], min(_MORE * count, len(keys)), threads=1).keys)
+        places = np.searchsorted(keys, found.reshape(len(rows), -1))
+        near = np.take_along_axis(cosines, places, axis=1) >= floors[:, None]
+        recall = float(np.minimum(near.sum(axis=1), count).mean() / count)
+        if recall >= _GOOD_ENOUGH:
+            break
+    return expansion, recall
+
+
+def _first_equal(vectors: Vector) -> Rows:
+    """For every row the first row that is equal to it, bit for bit."""
+    whole = np.ascontiguousarray(vectors).view(f"V{vectors.shape[1] * vectors.itemsize}").ravel()
+    _, first, which = np.unique(whole, return_index=True, return_inverse=True)
+    equal: Rows = first[which]
+    return equal
+
+
+def _index_class() -> "type[Index]":
+    # Loading onnxruntime after usearch (2.26) crashes the process; loading it first works.
+    import onnxruntime  # noqa: F401
+    from usearch.index import Index
+
+    found: type[Index] = Index
+    return found
