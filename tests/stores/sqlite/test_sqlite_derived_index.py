@@ -5,6 +5,7 @@ import os
 import random
 import stat
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -15,9 +16,10 @@ from thinkback.model import Draft, Filter, KeywordQuery, Scored
 from thinkback.search.query.keywords import parse_keywords
 from thinkback.stores.base import EmbeddingSpace
 from thinkback.stores.index.folder import MANIFEST, Folder
-from thinkback.stores.sqlite import SqliteStore, derived, keywords
+from thinkback.stores.sqlite import SqliteStore, catalogue, derived, keywords
 from thinkback.stores.sqlite import store as stores
 from thinkback.stores.sqlite.derived import folder_of
+from thinkback.stores.sqlite.history_index import HistoryIndex
 
 SPACE = EmbeddingSpace("toy", 24)
 WORDS = [f"{a}{b}" for a in ("ba", "ren", "mo", "ti", "ska", "lor") for b in ("vin", "de", "pu", "gra", "fel", "no")]
@@ -149,6 +151,32 @@ def test_rankings_are_equal_with_and_without_the_index(tmp_path: Path, seed: int
         assert answers(made.store, questions) == without_index(made.path, questions)
         assert Folder(folder_of(str(made.path))).manifest().segments
     made.store.close()
+
+
+@pytest.mark.slow
+def test_an_earlier_moment_is_searched_in_the_present_postings(made: Random) -> None:
+    """The scores are those of an index over the versions that were known then, to the last bit."""
+    moments = [made.now]
+    for number in range(60):
+        made.change()
+        if number % 15 == 14:
+            moments.append(made.now)
+            made.add(10)
+    made.reopen()
+    for then in moments:
+        for words, vector, filter in made.questions():
+            earlier = replace(filter, known_at=then, without_kinds=("reflection",))
+            found = made.store.search_keywords(words, earlier, 9)
+            with made.store._connections.read() as connection:
+                assert found == HistoryIndex().search(connection, -1, words, earlier, 9)
+                known = catalogue.versions(connection, earlier).tolist()
+                ids = {made.store.get([hit.id], then)[hit.id].id for hit in found}
+                sql = "SELECT id FROM memories WHERE seq IN (SELECT value FROM json_each(?)) AND embedded"
+                embedded = {id for (id,) in connection.execute(sql, (json.dumps(known),))}
+            assert len(ids) == len(found)
+            assert {hit.id for hit in made.store.search_vectors(vector, earlier, 9999)} == embedded
+    assert made.store._history._last is not None
+    assert not made.store._history._moments
 
 
 def test_a_new_process_answers_from_the_files(made: Random) -> None:

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from thinkback.fields import KINDS, PRIORITIES, TIERS
 from thinkback.model import Filter
 from thinkback.stores.sqlite.filters import clause
+from thinkback.stores.sqlite.fulltext import HISTORY
 
 Mask = NDArray[np.bool_]
 Rows = NDArray[np.intp]
@@ -30,12 +31,14 @@ _COLUMNS = (
     ("expires_at", np.int64),
     ("archived", np.bool_),
     ("trust", np.float64),
+    ("recorded", np.int64),
 )
 _CODED = tuple((name, np.uint8) for name in _NUMBERED)
 _MASKS_KEPT = 32
 COLUMNS = (*_COLUMNS, *_CODED)
 _SELECT = (
-    "SELECT m.seq, m.id, m.date, m.valid_to, m.expires_at, m.archived_at IS NOT NULL, m.trust, m.kind, m.tier, m.priority "
+    "SELECT m.seq, m.id, m.date, m.valid_to, m.expires_at, m.archived_at IS NOT NULL, m.trust, m.recorded_at, "
+    "m.kind, m.tier, m.priority "
     # The unary plus keeps SQLite from scanning in seq order instead of using the index on `changed`.
     "FROM memories m WHERE m.retired_at IS NULL AND m.changed > ? ORDER BY +m.seq"
 )
@@ -103,7 +106,10 @@ class Catalogue:
         return places, here
 
     def mask(self, filter: Filter, connection: apsw.Connection) -> Mask:
-        """Which rows pass a filter; conditions on fields without a column are evaluated by SQLite."""
+        """Which rows pass a filter; conditions on fields without a column are evaluated by SQLite.
+
+        With `known_at` these are only present versions; `retired` gives the others.
+        """
         passing = self._standing(filter)
         for tag in filter.tags:
             passing = passing & self._only(integers(connection, "SELECT seq FROM memory_tags WHERE tag = ?", (tag,)))
@@ -168,6 +174,8 @@ class Catalogue:
             yield f"until {filter.until}", lambda: date < filter.until
         if filter.as_of is not None:
             yield f"as of {filter.as_of}", lambda: (date <= filter.as_of) & (valid_to > filter.as_of)
+        if filter.known_at is not None:
+            yield f"known at {filter.known_at}", lambda: self._column("recorded") <= filter.known_at
         if filter.min_trust > 0:
             yield f"trust {filter.min_trust!r}", lambda: self._column("trust") >= filter.min_trust
         for column, names in (("kind", filter.kinds), ("tier", filter.tiers), ("priority", filter.priorities)):
@@ -190,6 +198,18 @@ def versions(connection: apsw.Connection, filter: Filter) -> NDArray[np.int64]:
     """The row numbers of versions that pass, evaluated by SQLite."""
     passing = clause(filter)
     return integers(connection, f"SELECT m.seq FROM memories m WHERE {passing.sql}", passing.bindings)
+
+
+def retired(connection: apsw.Connection, filter: Filter) -> NDArray[np.int64]:
+    """The row numbers of versions that pass and were known at `filter.known_at`, but are no longer present, in order."""
+    if filter.known_at is None:
+        return np.zeros(0, dtype=np.int64)
+    passing = clause(filter)
+    sql = (
+        f"SELECT m.seq FROM {HISTORY} h CROSS JOIN memories m ON m.seq = h.rowid "
+        f"WHERE m.retired_at IS NOT NULL AND {passing.sql} ORDER BY m.seq"
+    )
+    return integers(connection, sql, passing.bindings)
 
 
 def integers(connection: apsw.Connection, sql: str, bindings: Sequence[Any] = ()) -> NDArray[np.int64]:
@@ -254,9 +274,9 @@ def _with_changed(old: Catalogue, rows: Sequence[tuple[Any, ...]]) -> Catalogue:
 
 
 def _values(rows: Sequence[tuple[Any, ...]]) -> dict[str, NDArray[Any]]:
-    _, _, date, valid_to, expires_at, archived, trust, *coded = zip(*rows, strict=True)
+    _, _, date, valid_to, expires_at, archived, trust, recorded, *coded = zip(*rows, strict=True)
     never = [[NEVER if moment is None else moment for moment in moments] for moments in (valid_to, expires_at)]
-    values = dict(zip((name for name, _ in _COLUMNS), (date, *never, archived, trust), strict=True))
+    values = dict(zip((name for name, _ in _COLUMNS), (date, *never, archived, trust, recorded), strict=True))
     for (name, names), words in zip(_NUMBERED.items(), coded, strict=True):
         numbers = {word: number for number, word in enumerate(names)}
         values[name] = [numbers[word] for word in words]

@@ -6,21 +6,25 @@ one the store would have given at that moment. Indexes of the last few moments a
 
 import threading
 from collections import OrderedDict
+from collections.abc import Sequence
 from typing import Any
 
 import apsw
 import numpy as np
+from numpy.typing import NDArray
 
 from thinkback.model import REFLECTION, Filter, KeywordQuery, Scored
 from thinkback.stores.sqlite import schema
-from thinkback.stores.sqlite.catalogue import versions
+from thinkback.stores.sqlite.catalogue import Catalogue, retired, versions
 from thinkback.stores.sqlite.filters import clause
 from thinkback.stores.sqlite.fulltext import COLUMNS, EXACT, PRESENT, TABLES, THEMES, homes, insert_sql
-from thinkback.stores.sqlite.impact import best
+from thinkback.stores.sqlite.impact import Impact, best, known
+from thinkback.stores.sqlite.index_cache import View
 from thinkback.stores.sqlite.keywords import first_accepted, score_sql
 from thinkback.stores.sqlite.rows import listed
 
 _MOMENTS_KEPT = 2
+Earlier = tuple[Impact, Catalogue, NDArray[np.int64]]  # an index, its catalogue, and the retired versions in it
 
 
 class HistoryIndex:
@@ -29,6 +33,7 @@ class HistoryIndex:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._moments: OrderedDict[tuple[int, int, bool], apsw.Connection] = OrderedDict()
+        self._last: tuple[int, Impact, Earlier] | None = None
 
     def search(
         self, connection: apsw.Connection, changes: int, query: KeywordQuery, filter: Filter, limit: int
@@ -50,8 +55,36 @@ class HistoryIndex:
         ]
         return sorted(hits, key=lambda hit: (-hit.score, hit.id))[:limit]
 
+    def search_postings(
+        self, connection: apsw.Connection, view: View, terms: Sequence[bytes], filter: Filter, limit: int
+    ) -> list[Scored]:
+        """The same for plain words, from postings: those of the present, and of versions that were retired since."""
+        if view.impact is None or filter.known_at is None or limit <= 0:
+            return []
+        impact, catalogue, past = self._earlier(connection, view, view.impact, filter.known_at)
+        scores = impact.scores(terms, catalogue)
+        here = np.isin(past, retired(connection, filter))
+        rows = best(scores, np.concatenate([view.catalogue.mask(filter, connection), here]), limit)
+        gone = past[rows[rows >= view.catalogue.size] - view.catalogue.size].tolist()
+        sql = "SELECT m.seq, m.id FROM memories m WHERE m.seq IN (SELECT value FROM json_each(?))"
+        names = dict(connection.execute(sql, (listed(gone),))) if gone else {}
+        ids = [
+            view.catalogue.ids[row] if row < view.catalogue.size else names[int(past[row - view.catalogue.size])]
+            for row in rows.tolist()
+        ]
+        hits = [Scored(id, score) for id, score in zip(ids, scores[rows].tolist(), strict=True)]
+        return sorted(hits, key=lambda hit: (-hit.score, hit.id))[:limit]
+
+    def _earlier(self, connection: apsw.Connection, view: View, impact: Impact, then: int) -> Earlier:
+        with self._lock:
+            last = self._last
+            if last is None or last[0] != then or last[1] is not impact:
+                last = self._last = (then, impact, known(impact, connection, view.catalogue, then))
+            return last[2]
+
     def close(self) -> None:
         with self._lock:
+            self._last = None
             while self._moments:
                 self._moments.popitem()[1].close()
 

@@ -10,18 +10,18 @@ index; rows added later are tokenised here and kept in small segments that are m
 
 import math
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import apsw
 import numpy as np
 from numpy.typing import NDArray
 
-from thinkback.model import REFLECTION, Floats
+from thinkback.model import REFLECTION, Filter, Floats
 from thinkback.stores.index.postings import MappedPostings, Triples
-from thinkback.stores.sqlite.catalogue import Catalogue, Delta, Mask, Rows, extended
-from thinkback.stores.sqlite.fulltext import COLUMNS, PRESENT, TOKENIZER, WEIGHTS, tokenised
+from thinkback.stores.sqlite.catalogue import Catalogue, Delta, Mask, Rows, extended, retired
+from thinkback.stores.sqlite.fulltext import COLUMNS, HISTORY, PRESENT, TOKENIZER, WEIGHTS, tokenised
 from thinkback.stores.sqlite.rows import listed
 
 _K1, _B = 1.2, 0.75
@@ -162,26 +162,48 @@ def follow(old: Impact, connection: apsw.Connection, catalogue: Catalogue, delta
         return None
     if not len(delta.appended):
         return measured(old.segments, old.lengths, catalogue) if len(delta.died) else old
-    segment, tail = _tokenised(connection, catalogue, delta.appended)
+    places = dict(zip(catalogue.seqs[delta.appended].tolist(), delta.appended.tolist(), strict=True))
+    segment, tail = _tokenised(connection, PRESENT, places)
     lengths = extended(old.lengths, int(delta.appended[0]), tail)
     return measured(_merged((*old.segments, segment)), lengths, catalogue)
 
 
-def _tokenised(connection: apsw.Connection, catalogue: Catalogue, appended: Rows) -> tuple[Segment, NDArray[np.int64]]:
+def known(
+    old: Impact, connection: apsw.Connection, catalogue: Catalogue, then: int
+) -> tuple[Impact, Catalogue, NDArray[np.int64]]:
+    """The index as of an earlier moment, with its catalogue: retired versions that were known then are rows behind the present.
+
+    The last value holds their numbers. Rows that were not known yet are dead in that catalogue.
+    """
+    everything = Filter(now=then, known_at=then, everything=True, without_kinds=(REFLECTION,))
+    past = retired(connection, everything)
+    segment, tail = _tokenised(connection, HISTORY, {seq: catalogue.size + n for n, seq in enumerate(past.tolist())})
+    alive = np.concatenate([catalogue.mask(everything, connection), np.ones(len(past), dtype=np.bool_)])
+    kinds = np.concatenate([catalogue.columns["kind"][: catalogue.size], np.zeros(len(past), dtype=np.uint8)])
+    # Of the catalogue only what scores need; no present memory is a reflection here.
+    earlier = replace(
+        catalogue, size=len(alive), alive=alive, dead=int(len(alive) - alive.sum()), columns={"kind": kinds}, masks={}
+    )
+    lengths = np.concatenate([old.lengths[: catalogue.size], tail])
+    return measured((*old.segments, segment), lengths, earlier), earlier, past
+
+
+def _tokenised(connection: apsw.Connection, table: str, places: Mapping[int, int]) -> tuple[Segment, NDArray[np.int64]]:
+    """Postings of versions, by their numbers, in rows that follow each other."""
     tokenizer = connection.fts5_tokenizer(TOKENIZER[0], list(TOKENIZER[1:]))
-    sql = f"SELECT rowid, {', '.join(COLUMNS)} FROM {PRESENT} WHERE rowid IN (SELECT value FROM json_each(?))"
-    lengths = np.zeros(len(appended), dtype=np.int64)
+    sql = f"SELECT rowid, {', '.join(COLUMNS)} FROM {table} WHERE rowid IN (SELECT value FROM json_each(?))"
+    lengths, first = np.zeros(len(places), dtype=np.int64), min(places.values(), default=0)
     numbers: dict[bytes, int] = {}
     occurrences: list[tuple[int, int, float]] = []
-    for seq, *columns in connection.execute(sql, (listed(catalogue.seqs[appended].tolist()),)):
-        row = int(catalogue.rows([seq])[0])
+    for seq, *columns in connection.execute(sql, (listed(list(places)),)):
+        row = places[seq]
         for text, weight in zip(columns, WEIGHTS, strict=True):
             words = tokenised(tokenizer, text.encode())
-            lengths[row - appended[0]] += len(words)
+            lengths[row - first] += len(words)
             occurrences += [(numbers.setdefault(word, len(numbers)), row, weight) for word in words]
     owners, rows, weights = zip(*occurrences, strict=True) if occurrences else ((), (), ())
     arrays = np.array(owners, dtype=np.intp), np.array(rows, dtype=np.intp), np.array(weights, dtype=np.float64)
-    return _segment(list(numbers), *arrays, len(appended)), lengths
+    return _segment(list(numbers), *arrays, len(places)), lengths
 
 
 def _merged(segments: tuple[Segment | MappedPostings, ...]) -> tuple[Segment | MappedPostings, ...]:

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from thinkback.model import REFLECTION, Filter, Passages, Scored, StoredRecord, Vector
 from thinkback.passages import Span
-from thinkback.stores.sqlite.catalogue import Catalogue, Mask, extended, versions
+from thinkback.stores.sqlite.catalogue import Catalogue, Mask, extended, retired
 from thinkback.stores.sqlite.generations import STORED, Generation, generation, unit_rows
 from thinkback.stores.sqlite.rows import COLUMNS, listed, to_record
 from thinkback.stores.sqlite.vector_search import cosines, slack
@@ -119,12 +119,10 @@ def search(
 
 
 def _passing(connection: apsw.Connection, catalogue: Catalogue, filter: Filter, seqs: Numbers) -> Mask:
-    if filter.known_at is not None:
-        return np.isin(seqs, versions(connection, filter))
     places, here = catalogue.find(seqs)
     passing = np.zeros(len(seqs), dtype=np.bool_)
     passing[here] = catalogue.mask(filter, connection)[places[here]]
-    return passing
+    return passing if filter.known_at is None else passing | np.isin(seqs, retired(connection, filter))
 
 
 def _ids(connection: apsw.Connection, seqs: Sequence[int]) -> dict[int, str]:

@@ -68,6 +68,7 @@ from thinkback.stores.sqlite import (
 )
 from thinkback.stores.sqlite.connection import Connections
 from thinkback.stores.sqlite.derived import PAYS_FROM, DerivedIndex, discard, folder_of
+from thinkback.stores.sqlite.fulltext import THEMES, homes
 from thinkback.stores.sqlite.history_index import HistoryIndex
 from thinkback.stores.sqlite.index_cache import IndexCache, View
 from thinkback.stores.sqlite.schema import Progress
@@ -382,13 +383,15 @@ class SqliteStore:
 
     def search_keywords(self, query: KeywordQuery, filter: Filter, limit: int) -> Scores:
         with self._connections.read() as connection:
-            if filter.known_at is not None:
-                return self._search_history(connection, query, filter, limit)
             terms = keywords.plain_terms(connection, query) if self._postings_pay(connection) else None
+            if filter.known_at is not None and (terms is None or THEMES in homes(filter)):
+                return self._search_history(connection, query, filter, limit)
             if terms is None:
                 return keywords.search(connection, query, filter, limit)
             view = self._once("impact", lambda: self._indexes.with_impact(connection, self._pinned))
             self._index_soon(connection)
+            if filter.known_at is not None:
+                return self._history.search_postings(connection, view, terms, filter, limit)
             found = keywords.search_postings(connection, view, terms, filter, limit)
             return keywords.with_reflections(connection, found, query, filter, limit)
 

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from thinkback.model import ApproximateIndex, Filter, Floats, Scored, Vector
 from thinkback.stores.index.codes import Block, CodedQuery
 from thinkback.stores.index.graphs import Graph
-from thinkback.stores.sqlite.catalogue import Catalogue, Delta, Mask, Rows, extended, versions
+from thinkback.stores.sqlite.catalogue import Catalogue, Delta, Mask, Rows, extended, retired
 from thinkback.stores.sqlite.generations import STORED, Generation, unit_rows
 from thinkback.stores.sqlite.rows import listed
 
@@ -291,14 +291,8 @@ def search(
 ) -> list[Scored]:
     """The nearest memories but for some versions, best first, ties by id; retired versions are read from the file."""
     query = unit_rows([vector], matrix.generation.space.dimensions)[0]
-    if filter.known_at is None:
-        passing, elsewhere = catalogue.mask(filter, connection), []
-    else:
-        wanted = versions(connection, filter)
-        places, here = catalogue.find(wanted)
-        passing = np.zeros(catalogue.size, dtype=np.bool_)
-        passing[places[here]] = True
-        elsewhere = np.setdiff1d(wanted[~here], without).tolist()
+    passing = catalogue.mask(filter, connection)
+    elsewhere = np.setdiff1d(retired(connection, filter), without).tolist()
     if len(without):
         passing = passing.copy()
         passing[catalogue.rows(without)] = False
