@@ -157,6 +157,47 @@ def test_200_damaged_stores(tmp_path: Path, sound: Sound) -> None:
         check_one(tmp_path, sound, seed)
 
 
+def without_rows_of(data: bytes, path: Path, fields: int, has_rowid: bool) -> bytes:
+    """The file with every page zeroed that holds rows of so many columns."""
+    copy = bytearray(data)
+    for number, cells in Pages(path, PAGE_SIZE).cells():
+        if any(cell.values and len(cell.values) == fields and (cell.rowid is not None) == has_rowid for cell in cells):
+            copy[(number - 1) * PAGE_SIZE : number * PAGE_SIZE] = bytes(PAGE_SIZE)
+    return bytes(copy)
+
+
+def test_lost_links_are_named_by_their_ends(tmp_path: Path) -> None:
+    path = tmp_path / "memory.db"
+    with thinkback.open(path, embedder=None) as memory:
+        memory.remember_many([{"text": f"memory {n}", "id": f"m{n}"} for n in range(3)])
+        memory.link("m0", "m1", "about")
+        memory.link("m2", "m1")
+    done, _ = save(tmp_path, without_rows_of(path.read_bytes(), path, fields=7, has_rowid=False))
+    assert done.rows["edges"] == 0
+    assert [loss.row for loss in done.losses if loss.table == "edges"] == ["m0 – m1 (about)", "m1 – m2 (related)"]
+
+
+def test_a_page_of_which_nothing_is_left_is_told(tmp_path: Path) -> None:
+    path = tmp_path / "memory.db"
+    with thinkback.open(path, embedder=None) as memory:
+        memory.remember("Oscar is a cat", id="cat")
+        memory.judge("which cat?", "cat")
+    done, _ = save(tmp_path, without_rows_of(path.read_bytes(), path, fields=4, has_rowid=False))
+    assert done.rows["judgements"] == 0
+    assert [loss.table for loss in done.losses] == ["the file"]
+
+
+def test_lost_vectors_are_named_by_their_memories(tmp_path: Path) -> None:
+    path = tmp_path / "memory.db"
+    with thinkback.open(path, embedder=ToyEmbedder(), reranker=None) as memory:
+        memory.remember_many([{"text": f"memory {n}", "id": f"m{n}"} for n in range(3)])
+    done, saved = save(tmp_path, without_rows_of(path.read_bytes(), path, fields=3, has_rowid=True))
+    assert [loss.row for loss in done.losses if loss.table == "vectors"] == ["1", "2", "3"]
+    with thinkback.open(saved, embedder=ToyEmbedder(), reranker=None) as memory:
+        assert [record.embedded for record in memory.list()] == [False] * 3
+        assert memory.embed_missing() == 3
+
+
 def test_a_text_that_is_not_utf8_is_lost_alone_and_named(tmp_path: Path) -> None:
     path = tmp_path / "memory.db"
     with thinkback.open(path, embedder=None) as memory:

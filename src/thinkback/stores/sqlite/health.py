@@ -183,6 +183,7 @@ def _vectors(connection: apsw.Connection) -> Iterator[Problem]:
 _HAS_LIVE = (
     "EXISTS (SELECT 1 FROM vectors v JOIN generations g USING (generation) WHERE v.seq = m.seq AND g.state = 'live')"
 )
+WITHOUT_THEIR_VECTOR = f"SELECT m.seq, m.id FROM memories m WHERE m.embedded = 1 AND NOT {_HAS_LIVE} ORDER BY m.seq"
 
 
 def _bad_vectors(connection: apsw.Connection, made: Generation, table: str = "vectors") -> Iterator[int]:

@@ -5,13 +5,14 @@ no others. Pages of the log take the place of those in the file, as far as its c
 """
 
 import struct
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 _MAGIC = b"SQLite format 3\0"
-_LEAF, _INDEX_LEAF, _INDEX_INTERIOR = 0x0D, 0x0A, 0x02
+_LEAF, _INTERIOR, _INDEX_LEAF, _INDEX_INTERIOR = 0x0D, 0x05, 0x0A, 0x02
+_LOCKED = 1 << 30  # the byte that SQLite locks; its page holds nothing
 _WAL_HEADER, _FRAME_HEADER = 32, 24
 _INTEGERS = {1: 1, 2: 2, 3: 3, 4: 4, 5: 6, 6: 8}  # bytes by serial type
 _MOST_FIELDS = 1000
@@ -55,6 +56,27 @@ class Pages:
             kind = page[start]
             if kind in (_LEAF, _INDEX_LEAF, _INDEX_INTERIOR):
                 yield number, list(self._of(number, page, start, kind))
+
+    def unread(self, long_rows: Set[int]) -> list[int]:
+        """The pages that are of no known kind, neither free nor parts of `long_rows`; none if the first page does not tell."""
+        first = self.page(1)
+        if not first.startswith(_MAGIC) or any(first[52:56]):  # with pointer maps, any page might be one
+            return []
+        known = {1, _LOCKED // self.size + 1, *self._free(struct.unpack_from(">I", first, 32)[0]), *long_rows}
+        return [number for number in range(2, self.count + 1) if number not in known and not self._holds_rows(number)]
+
+    def _holds_rows(self, number: int) -> bool:
+        return self.page(number)[0] in (_LEAF, _INDEX_LEAF, _INDEX_INTERIOR, _INTERIOR)
+
+    def _free(self, trunk: int) -> Set[int]:
+        free: set[int] = set()
+        while 1 < trunk <= self.count and trunk not in free:
+            page = self.page(trunk)
+            following, count = struct.unpack_from(">II", page, 0)
+            most = min(count, self.size // 4 - 2)
+            free |= {trunk, *struct.unpack_from(f">{most}I", page, 8)}
+            trunk = following
+        return free
 
     def _of(self, number: int, page: bytes, start: int, kind: int) -> Iterator[Cell]:
         (count,) = struct.unpack_from(">H", page, start + 3)

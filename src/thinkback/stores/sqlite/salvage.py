@@ -119,11 +119,15 @@ def read(path: Path, connection: apsw.Connection) -> tuple[dict[str, list[dict[s
     found: dict[str, list[dict[str, Any]]] = {table: [] for table in KEPT}
     losses: list[Loss] = []
     named: dict[int, str] = {}  # the id of every version that an index still names, by row number
+    linked: set[tuple[str, str, str]] = set()  # the ends and kind of every link that an index still names
     pages = Pages(path, schema.PAGE_SIZE)
     if pages.missing:
         losses.append(Loss("the file", f"pages after {pages.count}", f"are missing: {pages.missing}"))
+    long_rows: set[int] = set()
     for number, cells in pages.cells():
+        long_rows.update(page for cell in cells for page in cell.pages)
         named.update(_named(cells))
+        linked.update(_linked(cells))
         shape = _shape_of(cells, shapes)
         if shape is None:
             if any(cell.values is None for cell in cells):
@@ -136,6 +140,7 @@ def read(path: Path, connection: apsw.Connection) -> tuple[dict[str, list[dict[s
             else:
                 key = f"{place + 1} of page {number}" if cell.rowid is None else str(cell.rowid)
                 losses.append(Loss(shape.table, key, row or "cannot be read"))
+    losses += [Loss("the file", f"page {number}", "cannot be read") for number in pages.unread(long_rows)]
     if not found["memories"] and not any(row["last_seq"] == 0 for row in found["counters"]):
         losses.append(Loss("memories", "any", "is gone, unless all were forgotten"))
     kept = {row["seq"] for row in found["memories"]}
@@ -144,6 +149,11 @@ def read(path: Path, connection: apsw.Connection) -> tuple[dict[str, list[dict[s
         Loss("memories", str(seq), f"(memory {id}) is on a damaged page")
         for seq, id in sorted(named.items())
         if seq not in kept and str(seq) not in told
+    ]
+    there = {_link(row["from_id"], row["to_id"], row["kind"]) for row in found["edges"]}
+    losses += [
+        Loss("edges", f"{one} – {other} ({kind})", "is on a damaged page")
+        for one, other, kind in sorted(linked - there)
     ]
     return found, losses
 
@@ -191,6 +201,19 @@ def _named(cells: Sequence[Cell]) -> Iterator[tuple[int, str]]:
                 yield seq, id.decode("utf-8", "replace")
 
 
+def _linked(cells: Sequence[Cell]) -> Iterator[tuple[str, str, str]]:
+    """Links that an index names, without their direction: one index begins with the source, the other with the target."""
+    for cell in cells:
+        if cell.rowid is None and cell.values is not None and len(cell.values) == 4:
+            one, weight, other, kind = cell.values
+            if isinstance(weight, int | float) and all(isinstance(text, Text) for text in (one, other, kind)):
+                yield _link(*(bytes(text).decode("utf-8", "replace") for text in (one, other, kind)))
+
+
+def _link(one: str, other: str, kind: str) -> tuple[str, str, str]:
+    return min(one, other), max(one, other), kind
+
+
 def write(connection: apsw.Connection, found: Mapping[str, Sequence[Mapping[str, Any]]]) -> list[Loss]:
     """Fill a new store inside the caller's transaction; rows that contradict others are losses too."""
     losses: list[Loss] = []
@@ -205,6 +228,10 @@ def write(connection: apsw.Connection, found: Mapping[str, Sequence[Mapping[str,
             if not connection.changes():
                 losses.append(Loss(table, _key(row), "contradicts another row"))
     losses += _dangling(connection)
+    losses += [
+        Loss("vectors", str(seq), f"(memory {id}) is on a damaged page; the text is saved and can be embedded again")
+        for seq, id in connection.execute(health.WITHOUT_THEIR_VECTOR)
+    ]
     problems = [problem for problem in health.check(connection) if problem.repairable]
     health.repair(connection, problems)
     return losses
