@@ -306,3 +306,23 @@ def test_a_bad_value_fails_it_all_or_is_left_out(memory: Memory, tmp_path: Path)
     assert detect(write(tmp_path / "ours.jsonl", [{"text": "x"}], lines=True)) == "thinkback"
     assert all(format.about for format in FORMATS.values())
     assert to_us("2026-05-08") == memory.clock()
+
+
+def test_a_folder_that_is_called_basic_memory_is_read_so_without_permalinks(memory: Memory, tmp_path: Path) -> None:
+    folder = tmp_path / "notes"
+    folder.mkdir()
+    (folder / "cat.md").write_text("# Cat\n\n- [fact] Oscar is grey #cats\n- lives_with [[Ann]]\n")
+    (folder / "Ann.md").write_text("# Ann\n\nowns Oscar\n")
+    import_file(memory, folder, "basic-memory")
+    assert {record.text for record in memory.list(kinds=["fact"])} == {"Oscar is grey #cats"}
+    assert "lives_with" in {
+        edge.kind for edges in memory.links([r.id for r in memory.list()]).values() for edge in edges
+    }
+
+
+def test_links_between_memories_of_no_thread_are_no_relations(memory: Memory) -> None:
+    memory.remember_many([{"text": "a", "id": "a"}, {"text": "b", "id": "b"}, {"text": "c", "id": "c", "thread": "t"}])
+    memory.link("a", "b")
+    memory.link("a", "c")
+    relations = [line for line in map(json.loads, export_mcp(memory)) if line["type"] == "relation"]
+    assert [(one["from"], one["to"]) for one in relations] == [("memories", "t")]

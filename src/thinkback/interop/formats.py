@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from thinkback.memory import Memory
 
 Reader = Callable[[Any, int], Iterator[Value]]
-OURS = "thinkback"
+OURS, BASIC = "thinkback", "basic-memory"
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +57,7 @@ FORMATS: dict[str, Format] = {
         chats.chat,
     ),
     "obsidian": Format("a folder of Markdown notes with [[links]] and #tags"),
-    "basic-memory": Format("a folder of basic-memory's Markdown, with its observations and relations"),
+    BASIC: Format("a folder of basic-memory's Markdown, with its observations and relations"),
 }
 EXPORTS: dict[str, Callable[["Memory"], Iterator[str]]] = {"markdown": markdown.export_markdown, "mcp": export_mcp}
 
@@ -68,7 +68,7 @@ def detect(path: Path) -> str:
         found = any(
             "permalink:" in file.read_text(encoding="utf-8", errors="replace")[:2000] for file in path.rglob("*.md")
         )
-        return "basic-memory" if found else "obsidian"
+        return BASIC if found else "obsidian"
     try:
         first = next(values(path), None)
     except InvalidInput:
@@ -93,12 +93,13 @@ def import_file(
     if (FORMATS[format].read is None) != path.is_dir():
         wanted = "a folder" if FORMATS[format].read is None else "a file"
         raise InvalidFile(f"{format} is {wanted}: {path}", code="unknown_format")
-    return memory.import_values(_lines(path, FORMATS[format], progress), skip_bad)
+    return memory.import_values(_lines(path, format, progress), skip_bad)
 
 
-def _lines(path: Path, format: Format, progress: Progress | None) -> Iterator[Line]:
+def _lines(path: Path, format: str, progress: Progress | None) -> Iterator[Line]:
     """Values with their number in the file, from 1; links come last."""
-    found = _folder(path, progress) if format.read is None else _numbered(path, format.read, progress)
+    read = FORMATS[format].read
+    found = _folder(path, progress, format == BASIC) if read is None else _numbered(path, read, progress)
     edges: list[Line] = []
     for number, value in found:
         if isinstance(value, StoredEdge):
@@ -108,8 +109,8 @@ def _lines(path: Path, format: Format, progress: Progress | None) -> Iterator[Li
     yield from edges
 
 
-def _folder(path: Path, progress: Progress | None) -> Iterator[Line]:
-    yield from ((number, value) for number, value in enumerate(markdown.notes(path, progress), 1))
+def _folder(path: Path, progress: Progress | None, basic: bool) -> Iterator[Line]:
+    yield from ((number, value) for number, value in enumerate(markdown.notes(path, progress, basic), 1))
 
 
 def _numbered(path: Path, read: Reader, progress: Progress | None) -> Iterator[Line]:

@@ -36,14 +36,17 @@ class _Note:
     links: list[tuple[str, str, str]] = field(default_factory=list)  # from a memory, to a name, kind
 
 
-def notes(root: Path, progress: Progress | None = None) -> Iterator[Value]:
-    """Every section, observation and link of a folder; properties become metadata, links lead to the first part of a note."""
+def notes(root: Path, progress: Progress | None = None, basic: bool = False) -> Iterator[Value]:
+    """Every section, observation and link of a folder; properties become metadata, links lead to the first part of a note.
+
+    Observations and relations are read in basic-memory's notes, which have a permalink, or in all if the folder is its own.
+    """
     files = [path for path in sorted(root.rglob("*")) if path.suffix.lower() in MARKDOWN and path.is_file()]
     files = [path for path in files if not any(part.startswith(".") for part in path.relative_to(root).parts)]
     heads: dict[str, str] = {}
     links: list[tuple[str, str, str]] = []
     for done, file in enumerate(files, 1):
-        note = _read(root, file)
+        note = _read(root, file, basic)
         yield from note.drafts
         links += note.links
         for name in note.names:
@@ -61,7 +64,7 @@ def _edges(links: Sequence[tuple[str, str, str]], heads: dict[str, str]) -> Iter
             yield edge(from_id, to_id, kind)
 
 
-def _read(root: Path, file: Path) -> _Note:
+def _read(root: Path, file: Path, basic: bool) -> _Note:
     text = file.read_text(encoding="utf-8-sig")
     given = properties(front_matter(text))
     title = str(given.get("title") or file.stem)
@@ -74,7 +77,7 @@ def _read(root: Path, file: Path) -> _Note:
         "kind": "note",
     }
     note = _Note(_id(root, place, "head"), (title, place, file.stem, str(given.get("permalink") or place)))
-    basic = "permalink" in given
+    basic = basic or "permalink" in given
     own = {name: value for name, value in given.items() if name != "tags"}
     parts = [part for part in sections(text) if part.text] or [Section((), title)]
     for number, part in enumerate(parts):

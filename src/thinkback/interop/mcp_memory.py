@@ -33,7 +33,8 @@ def export_mcp(memory: "Memory") -> Iterator[str]:
         for edge in snapshot.edges:
             ends = owners.get(edge.from_id), owners.get(edge.to_id)
             relation = (str(ends[0]), str(ends[1]), edge.kind)
-            if None in ends or relation in known or (edge.kind == ABOUT and ends[0] == ends[1]):
+            within = ends[0] == ends[1] and (edge.kind == ABOUT or ends[0] == REST)  # tells nothing about the entity
+            if None in ends or relation in known or within:
                 continue
             known.add(relation)
             yield _line({"type": "relation", "from": relation[0], "to": relation[1], "relationType": edge.kind})

@@ -192,6 +192,12 @@ def test_options_may_stand_before_install(home: Path) -> None:
     assert f"--store '{home / 'a b.db'}'" in ran.stderr, "the command to copy survives a space"
 
 
+def test_the_command_may_be_for_the_repository(home: Path) -> None:
+    for written in (["--repository", "install", "cursor"], ["install", "cursor", "--repository"]):
+        entry = json.loads(CliRunner().invoke(app, ["--embedder", "none", *written]).stdout)["mcpServers"]["thinkback"]
+        assert entry["args"][-3:] == ["--embedder", "none", "--repository"]
+
+
 def test_settings_the_client_will_not_see_are_named(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("THINKBACK_API_KEY", "very-secret")
     (home / FILE).write_text('recipe = "precise"\n')

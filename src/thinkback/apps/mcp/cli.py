@@ -4,7 +4,7 @@ import os
 import shlex
 import shutil
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -87,15 +87,18 @@ def install(
     read_only: ReadOnly = False,
     store: Store = None,
     embedder: Embedder = None,
+    repository: Repository = False,
 ) -> None:
     """Print or write a client's configuration, with the store and the embedder in use here.
 
     Writing keeps the other entries of the file and saves a copy of it.
     """
     before = context.parent.params if context.parent else {}  # options may also stand before `install`
-    command = _command(
-        store or before.get("store"), embedder or before.get("embedder"), read_only or bool(before.get("read_only"))
-    )
+    flags = {
+        "--read-only": read_only or before.get("read_only"),
+        "--repository": repository or before.get("repository"),
+    }
+    command = _command(store or before.get("store"), embedder or before.get("embedder"), flags)
     place = Place(sys.platform, Path.home(), Path.cwd(), os.environ)
     if not name.replace("-", "").replace("_", "").isalnum() or not name.isascii():
         raise InvalidInput(f"a server's name has letters, digits, - and _; got {name!r}", code="server_name")
@@ -134,7 +137,7 @@ def _note(client: Client, command: Sequence[str]) -> None:
         typer.echo(client.note.replace("COMMAND", shlex.join(command)), err=True)
 
 
-def _command(store: Path | None, embedder: str | None, read_only: bool) -> list[str]:
+def _command(store: Path | None, embedder: str | None, flags: Mapping[str, object]) -> list[str]:
     """The command for a client, with full paths and explicit options: desktop programs have neither the shell's PATH, nor its
     folder, nor its variables.
     """
@@ -145,7 +148,7 @@ def _command(store: Path | None, embedder: str | None, read_only: bool) -> list[
     options = [
         *(["--store", str(chosen["store"].value.resolve())] if "store" in chosen else []),
         *(["--embedder", _full_path(chosen["embedder"].value)] if "embedder" in chosen else []),
-        *(["--read-only"] if read_only else []),
+        *(flag for flag, given in flags.items() if given),
     ]
     if lost := [
         one for one in chosen.values() if one.key not in ("store", "embedder") and one.source in _LOCAL_SOURCES
