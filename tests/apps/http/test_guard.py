@@ -223,6 +223,18 @@ def test_a_body_that_makes_no_sense_is_explained(client: TestClient, body: bytes
     assert answer.json()["error"]["message"]
 
 
+@pytest.mark.parametrize("method", ["POST", "DELETE"])
+@pytest.mark.parametrize("wrong", ["from_id", "kind"])
+def test_half_a_character_in_a_link_is_explained(client: TestClient, method: str, wrong: str) -> None:
+    for id in ("a", "b"):
+        client.post("/v1/memories", json={"text": f"memory {id}", "id": id})
+    given = {"from_id": "a", "to_id": "b", "kind": "about", wrong: "\ud800"}
+    answer = client.request(
+        method, "/v1/links", content=json.dumps(given).encode(), headers={"content-type": "application/json"}
+    )
+    assert answer.status_code == 422, answer.text
+
+
 def test_a_refusal_of_the_engine_keeps_its_code(client: TestClient) -> None:
     answer = client.post("/v1/recall", json={"query": "x", "since": "soon"})
     assert (answer.status_code, answer.json()["error"]["code"]) == (422, "not_a_time")
