@@ -2,12 +2,13 @@
 
 import math
 
+import numpy as np
 import pytest
 
 import thinkback
 from thinkback.memory import Memory
 from thinkback.passages import Span, split
-from thinkback.search.excerpts import coverage, stems
+from thinkback.search.excerpts import bm25, coverage, occurrences, stems
 from thinkback.search.selection import tokens
 from thinkback.testing import ToyEmbedder
 
@@ -30,15 +31,50 @@ def test_coverage_adds_the_idf_of_the_words_a_passage_has() -> None:
     spans = [Span(0, 12), Span(13, 26), Span(27, 42)]
     cat, ran = (math.log(1 + (3 - 2 + 0.5) / (2 + 0.5)) for _ in range(2))
     best = cat + ran
-    assert coverage(text, spans, stems(["cats", "ran"])).tolist() == pytest.approx([cat / best, 1.0, ran / best])
-    assert coverage(text, spans, stems(["bird"])).tolist() == [0.0, 0.0, 0.0]
-    assert coverage(text, spans, ()).tolist() == [0.0, 0.0, 0.0]
+
+    def covered(*words: str) -> list[float]:
+        return coverage(occurrences(text, spans, stems(words))).tolist()
+
+    assert covered("cats", "ran") == pytest.approx([cat / best, 1.0, ran / best])
+    assert covered("bird") == [0.0, 0.0, 0.0]
+    assert covered() == [0.0, 0.0, 0.0]
 
 
-def test_a_stem_is_found_at_the_beginning_of_words_only() -> None:
-    text = "concatenate. a cat"
-    spans = [Span(0, 11), Span(13, 18)]
-    assert coverage(text, spans, ("cat",)).tolist() == [0.0, 1.0]
+def test_bm25_prefers_the_passage_that_says_it_more_often() -> None:
+    counts = np.array([[1.0, 3.0, 0.0]])
+    once, thrice = 2.2 * 1 / (1 + 1.2), 2.2 * 3 / (3 + 1.2)
+    assert bm25(counts, [10, 10, 10]).tolist() == pytest.approx([once / thrice, 1.0, 0.0])
+    short, long = 2.2 / (1 + 1.2 * (0.25 + 0.75 * 0.5)), 2.2 / (1 + 1.2 * (0.25 + 0.75 * 1.5))
+    assert bm25(np.array([[1.0, 1.0]]), [5, 15]).tolist() == pytest.approx([1.0, long / short])
+
+
+def test_words_are_counted_inside_of_passages_and_at_the_beginning_of_words_only() -> None:
+    text = "concatenate. a cat, cats"
+    spans = [Span(0, 11), Span(13, 18), Span(20, 22)]
+    assert occurrences(text, spans, ("cat",)).tolist() == [[0.0, 1.0, 0.0]]
+    assert occurrences("我的猫叫奥斯卡", [Span(0, 3), Span(3, 7)], ("猫",)).tolist() == [[1.0, 0.0]]
+
+
+CHAT = "\n".join(
+    f"User: Our tracker keeps its budget of {place} euros in {town}.\nAssistant: "
+    + "The budget of the tracker is kept by the tracker, and a budget is a plan. " * 18
+    for place, town in ((100, "Ghent"), (200, "Turin"), (300, "Porto"))
+)
+
+
+@pytest.mark.parametrize(
+    ("question", "users"),
+    [
+        ("What is the budget of my tracker?", True),
+        ("What did you tell me the budget of my tracker is?", False),
+        ("Which budget has the tracker?", False),
+    ],
+)
+def test_who_asks_about_himself_is_shown_what_he_said(memory: Memory, question: str, users: bool) -> None:
+    memory.remember(CHAT)
+    (hit,) = memory.recall(question)
+    assert hit.passage is not None
+    assert ("User:" in hit.passage.text) is users
 
 
 def test_stems_drop_common_endings() -> None:

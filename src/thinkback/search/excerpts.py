@@ -1,23 +1,27 @@
 """Excerpts: which passage of a long memory a query is shown.
 
-    value(passage) = (1 − w) · cosine + w · coverage,    w = 0.7
+    value(passage) = 0.3 · cosine + 0.35 · coverage + 0.35 · bm25 + 0.8 · asker
 
 The cosine is scaled to 0 … 1 over the passages of the memory. Coverage is the sum of idf over the query's terms that occur in the
-passage, divided by that of the best passage; idf = ln(1 + (n − df + ½) / (df + ½)) over the memory's own n passages, so that a word
-of the whole text decides nothing. The first of equal passages wins. Without vectors, coverage alone decides.
+passage, bm25 that of idf · 2.2 tf / (tf + 1.2 (¼ + ¾ length / mean)), each divided by that of the best passage;
+idf = ln(1 + (n − df + ½) / (df + ½)) over the memory's own n passages, so that a word of the whole text decides nothing. `asker` is
+1 for a passage of a chat with an assistant that has words of the user, if the question is about the one who asks: the assistant
+repeats them at length. The first of equal passages wins. Without vectors, words alone decide.
 """
 
-import math
-from collections.abc import Sequence
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
 from thinkback.model import REFLECTION, Floats, Passage, Passages, Run, StoredRecord
 from thinkback.passages import Span, split
 from thinkback.search.query.parse import Query
+from thinkback.search.speakers import asks_assistant, in_first_person, says_user
 from thinkback.stores.base import Store
 
-WORDS = 0.7  # the share of coverage
+NEAR, COVERED, FREQUENT, ASKER = 0.3, 0.35, 0.35, 0.8  # the weights of cosine, coverage, bm25 and asker
+_SATURATED, _BY_LENGTH = 1.2, 0.75  # BM25's k1 and b
 _AT_ONCE = 20  # memories whose passages are read together
 _ENDINGS = ("ing", "ed", "es", "s", "ly")
 _SHORTEST_STEM = 3
@@ -30,6 +34,7 @@ class Excerpts:
         self._query = query
         self._store = store
         self._stems = stems([term.text for term in query.keywords.terms])
+        self._own = in_first_person(query.text) and not asks_assistant(query.text)
         self._best = {
             hit.id: hit.passage for run in runs for hit in (*run.hits, *run.filled) if hit.passage is not None
         }
@@ -55,9 +60,13 @@ class Excerpts:
         spans = () if record.kind == REFLECTION else stored.spans if stored else split(record.text)
         if not spans:
             return None
-        covered = coverage(record.text, spans, self._stems)
+        counts = occurrences(record.text, spans, self._stems)
+        values = COVERED * coverage(counts) + FREQUENT * bm25(counts, [span.end - span.start for span in spans])
         near = self._nearness(record, spans, stored)
-        values = covered if near is None else (1 - WORDS) * near + WORDS * covered
+        if near is not None:
+            values = values + NEAR * near
+        if self._own:
+            values = values + ASKER * np.array([says_user(span.of(record.text)) for span in spans])
         return Passage.of(spans[int(np.argmax(values))], record.text)
 
     def _present(self, record: StoredRecord) -> bool:
@@ -90,22 +99,48 @@ def _stem(word: str) -> str:
     return word[: len(word) - len(next(endings, ""))]
 
 
-def coverage(text: str, spans: Sequence[Span], stems: Sequence[str]) -> Floats:
-    """How much of the query each passage covers, 1 for the best; 0 everywhere if no word of it occurs."""
-    total = np.zeros(len(spans))
+def occurrences(text: str, spans: Sequence[Span], stems: Sequence[str]) -> Floats:
+    """How often words that begin with each stem (a row each) occur in each passage (a column each)."""
     lowered = text.lower()
     if len(lowered) != len(text):  # a few letters have a longer lower case, which would shift every place
         lowered = text
-    for stem in stems:
-        homes = [place for place, span in enumerate(spans) if _occurs(lowered, stem, span)]
-        total[homes] += math.log(1 + (len(spans) - len(homes) + 0.5) / (len(homes) + 0.5))
-    best = float(total.max(initial=0.0))
-    return total / best if best > 0 else total
+    counts = np.zeros((len(stems), len(spans)))
+    starts = [span.start for span in spans]
+    for row, stem in enumerate(stems):
+        for at in _places(lowered, stem):
+            column = bisect_right(starts, at) - 1
+            if column >= 0 and at + len(stem) <= spans[column].end:
+                counts[row, column] += 1
+    return counts
 
 
-def _occurs(text: str, stem: str, span: Span) -> bool:
-    """Whether a word of the passage begins so; scripts without spaces have no beginnings."""
-    at = text.find(stem, span.start, span.end)
-    while at > 0 and stem[0].isascii() and text[at - 1].isalnum():
-        at = text.find(stem, at + 1, span.end)
-    return at >= 0
+def _places(text: str, stem: str) -> Iterator[int]:
+    """Where a word begins so; scripts without spaces have no beginnings."""
+    at = text.find(stem)
+    while at >= 0:
+        if at == 0 or not stem[0].isascii() or not text[at - 1].isalnum():
+            yield at
+        at = text.find(stem, at + 1)
+
+
+def coverage(counts: Floats) -> Floats:
+    """How much of the query each passage covers, 1 for the best; 0 everywhere if no word of it occurs."""
+    return _of_best((_idf(counts) * (counts > 0)).sum(axis=0))
+
+
+def bm25(counts: Floats, lengths: Sequence[int]) -> Floats:
+    """Each passage's BM25 among the passages of its memory, 1 for the best; 0 everywhere if no word of the query occurs."""
+    relative = np.array(lengths) / max(float(np.mean(lengths)), 1.0)
+    damping = _SATURATED * (1 - _BY_LENGTH + _BY_LENGTH * relative)
+    return _of_best((_idf(counts) * (_SATURATED + 1) * counts / (counts + damping)).sum(axis=0))
+
+
+def _idf(counts: Floats) -> Floats:
+    """A column: the inverse document frequency of each stem."""
+    homes = (counts > 0).sum(axis=1, keepdims=True)
+    return np.asarray(np.log(1 + (counts.shape[1] - homes + 0.5) / (homes + 0.5)))
+
+
+def _of_best(values: Floats) -> Floats:
+    best = float(values.max(initial=0.0))
+    return values / best if best > 0 else values

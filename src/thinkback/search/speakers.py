@@ -17,6 +17,12 @@ _NAME = r"[^\W\d_][\w.'’-]*"
 _HEAD = re.compile(rf"\s*({_NAME}(?: {_NAME}){{0,2}}):\s")
 _OTHER_HEAD = re.compile(rf"\n\s*{_NAME}(?: {_NAME}){{0,2}}:\s")
 _WORD = re.compile(r"[^\W_]+")
+_TO_ASSISTANT = re.compile(
+    r"\b(?:did|do|have|had|were|would) you\b|\bassistant\b"
+    r"|\byou(?:['’]ve|r)? (?:recommend|suggest|advi[sc]e|explain|told|said|gave|propos|answer)",
+    re.IGNORECASE,
+)
+_USER_LINE = re.compile(r"^(?:user|human):\s", re.IGNORECASE | re.MULTILINE)
 _FIRST_PERSON = re.compile(r"\b(?:i|i['’](?:m|ve|d|ll)|my|me|mine|we|our|us)\b", re.IGNORECASE)
 
 
@@ -41,3 +47,13 @@ def names(text: str) -> frozenset[str]:
 def in_first_person(question: str) -> bool:
     """Whether a question is about the one who asks: "What did I decide about my budget?"."""
     return _FIRST_PERSON.search(question[:2000]) is not None
+
+
+def asks_assistant(question: str) -> bool:
+    """Whether a question is for what the assistant said: "Which library did you recommend?"."""
+    return _TO_ASSISTANT.search(question[:2000]) is not None
+
+
+def says_user(text: str) -> bool:
+    """Whether a part of a chat has a line that the user said."""
+    return _USER_LINE.search(text) is not None
