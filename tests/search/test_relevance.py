@@ -68,6 +68,32 @@ def test_the_speaker_and_the_tags_count_as_words() -> None:
     assert asked("pets cat").relevance > asked("birds cat").relevance
 
 
+def covered(found: Recall) -> float:
+    return next(one.value for one in found.trace.relevance.evidence if one.name == "covered")
+
+
+def test_memories_of_one_thread_cover_a_question_together() -> None:
+    """Of two memories, each has one of two words; in one thread they answer together."""
+
+    def asked_of(threads: tuple[str, str]) -> float:
+        with toy_memory() as m:
+            m.remember("the heron came back", thread=threads[0])
+            m.remember("it nested by the mill", thread=threads[1])
+            m.remember("nothing else was seen that day")
+            return covered(m.recall("heron mill"))
+
+    assert asked_of(("walk", "walk")) == 1.0
+    assert asked_of(("walk", "other")) == pytest.approx(0.5)
+
+
+def test_of_a_long_memory_the_passage_counts() -> None:
+    filler = "Nothing of note is told in these lines, which only fill the page. " * 20
+    with toy_memory() as m:
+        m.remember(f"A heron came back. {filler}\n\n{filler}\n\n{filler} The mill is closed.")
+        assert covered(m.recall("heron mill")) == pytest.approx(0.5)
+        assert covered(m.recall("heron came")) == 1.0
+
+
 def test_without_a_question_nothing_is_relevant() -> None:
     found = asked("")
     assert len(found) == 3

@@ -1,5 +1,6 @@
 """What a search does with a language that its embedder does not read."""
 
+import pytest
 from engine_fixtures import memory
 
 from thinkback.errors import Action
@@ -14,13 +15,24 @@ class English(ToyEmbedder):
         return "e5-small-v2@toy"
 
 
-def test_keywords_alone_answer_in_a_script_that_the_embedder_does_not_read() -> None:
+@pytest.mark.parametrize(
+    ("language", "texts", "question"),
+    [
+        ("Devanagari script", ("मेरी बिल्ली सो रही है", "बाज़ार बंद है", "कुत्ता बाहर है"), "बिल्ली कहाँ"),
+        ("Chinese", ("我的猫在屋顶上睡觉", "市场今天关门了", "狗在花园里"), "猫在哪里?"),
+    ],
+)
+def test_keywords_alone_answer_in_a_script_that_the_embedder_does_not_read(
+    language: str, texts: tuple[str, ...], question: str
+) -> None:
     with memory(embedder=English()) as m:
-        m.remember("मेरी बिल्ली सो रही है")
-        m.remember("बाज़ार बंद है")
-        found = m.recall("बिल्ली कहाँ")
-    assert ("vector", "the embedder does not read Devanagari script") in found.trace.skipped
+        first = m.remember_many(list(texts))[0]
+        found, by_words = m.recall(question), m.recall(question, recipe="keyword")
+    assert ("vector", f"the embedder does not read {language}") in found.trace.skipped
+    assert found.ids[: len(by_words)] == by_words.ids
+    assert found[0].id == first.id
     (warning,) = [w for w in found.warnings if w.code == "unread_language"]
+    assert language in str(warning)
     assert warning.remedy is not None
     assert (warning.remedy.action, warning.remedy.subject) == (Action.CHOOSE_EMBEDDER, "multilingual")
 

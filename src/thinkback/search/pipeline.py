@@ -57,7 +57,7 @@ def search(
     notes.lap("cross-encode")
     kept, drops = select(in_order(ordered), recipe.selection.under(filter), gathered.vectors, excerpts.text)
     notes.lap("select")
-    judge = _judge(ordered, gathered, engine, verdicts)
+    judge = _judge(ordered, gathered, engine, verdicts, excerpts)
     asked = text if any(isinstance(term.signal, Updates) and term.weight for term in recipe.signals) else ""
     hits = _hits(kept, ordered, gathered.runs, judge, excerpts, asked)
     hits, irrelevant = relevant(hits, recipe.selection.min_relevance)
@@ -184,7 +184,7 @@ def _tell_unread(query: Query, nearest: Sequence[str], engine: Engine, notes: No
     foreign = [name for name in of_memories if name]
     name = unread(query.text, engine.embedder)[0] or (foreign[0] if 2 * len(foreign) > len(nearest) else "")
     if name:
-        message = f"the embedder does not read {name}, so meaning counts less than words"
+        message = f"the embedder does not read {name}, so little is found by meaning"
         notes.note(Notice("unread_language", message, Remedy(Action.CHOOSE_EMBEDDER, "multilingual")))
 
 
@@ -316,13 +316,15 @@ def _excerpts(gathered: Gathered, ordered: Ordered, store: Store) -> Excerpts:
     return Excerpts(gathered.query, best_first, gathered.runs, store)
 
 
-def _judge(ordered: Ordered, gathered: Gathered, engine: Engine, verdicts: Mapping[str, float]) -> Judge | None:
+def _judge(
+    ordered: Ordered, gathered: Gathered, engine: Engine, verdicts: Mapping[str, float], excerpts: Excerpts
+) -> Judge | None:
     """What tells the relevance of hits; None if nothing was searched."""
     if not gathered.searched:
         return None
     head = [ordered.records[row] for row in ordered.order[: 2 * HEAD]]
     head = [record for record in head if record.kind != REFLECTION][:HEAD]
-    return Judge(gathered.query, gathered.runs, head, engine.embedder, verdicts)
+    return Judge(gathered.query, gathered.runs, head, engine.embedder, verdicts, excerpts.text)
 
 
 def relevant(hits: Sequence[Hit], least: float) -> tuple[tuple[Hit, ...], list[Drop]]:

@@ -17,40 +17,42 @@ from itertools import pairwise
 
 from thinkback.model import REFLECTION, Evidence, Run, StoredRecord
 from thinkback.search.query.parse import Query
+from thinkback.search.selection import Shown, whole
 
 GATE = (
     0.4  # the default for text that is injected without being asked for; `recall.answered` means that a hit reaches it
 )
 
-HEAD = 5  # the first candidates are read for evidence
+HEAD = 10  # the first candidates are read for evidence
+BEST = 5  # of these, the ones that may hold the answer alone
 CLOSE = 4  # words apart at most
 COSINES = 50  # of the vector run
-LONGEST = 3000  # characters of a text that are read
+LONGEST = 3000  # characters of a text, or of the passage of a long one, that are read
 ASKING = 0.2  # the weight of a word that asks for something, beside those that say for what
 
 PRIOR = "prior"
 # The weights by what was there to judge by: words alone, also vectors of the default embedder, also its cross-encoder's scores.
 # Those of a hit's own inputs have the direction that best tells gold hits from others, and such a length that at the gate four of
-# five gold hits among the first ten stay.
+# five gold hits among the first ten of an answered question stay.
 WORDS = {
-    PRIOR: -0.68,
-    "covered": 4.09,
-    "together": 2.612,
-    "unknown": -0.2822,
-    "dated": 1.186,
-    "size": -0.2033,
+    PRIOR: -0.5079,
+    "covered": 3.526,
+    "together": 2.355,
+    "unknown": -0.4108,
+    "dated": 1.183,
+    "size": -0.2225,
     "own words": 5.0,
 }
 VECTORS = {
-    PRIOR: -21.54,
-    "covered": 1.968,
-    "together": 1.582,
-    "unknown": -0.1551,
-    "dated": 1.229,
-    "size": -0.2071,
-    "cosine": 24.29,
-    "lead": 39.05,
-    "both": 51.76,
+    PRIOR: -24.48,
+    "covered": 2.226,
+    "together": 1.475,
+    "unknown": -0.2556,
+    "dated": 1.302,
+    "size": -0.086,
+    "cosine": 27.33,
+    "lead": 21.52,
+    "both": 44.48,
     "own words": 4.3,
     "own cosine": 27.7,
 }
@@ -146,11 +148,14 @@ class _Reading:
     close: frozenset[int]
 
 
-def _read(record: StoredRecord, asked: Sequence[_Word], pairs: bool) -> _Reading:
-    text = (record.essence or record.text if record.kind == REFLECTION else record.text)[:LONGEST].lower()
+def _read(record: StoredRecord, shown: str, asked: Sequence[_Word], pairs: bool) -> _Reading:
+    """A reflection is read by its essence; of a long text only what is `shown`, because all of it has most words somewhere."""
+    text = (record.essence or shown if record.kind == REFLECTION else shown)[:LONGEST].lower()
+    heads = {word.stem[:3] for word in asked}  # a stem begins as its word does
     places: dict[str, list[int]] = {}
     for place, word in enumerate(_WORD.findall(text)):
-        places.setdefault(stem(word), []).append(place)
+        if word[:3] in heads:
+            places.setdefault(stem(word), []).append(place)
     for word in _WORD.findall((record.speaker or "").lower()) + [w for tag in record.tags for w in _WORD.findall(tag)]:
         places.setdefault(stem(word), [])
     has = [(word.stem in text if word.phrase else word.stem in places) * word.weight for word in asked]
@@ -176,8 +181,10 @@ class Judge:
         head: Sequence[StoredRecord],
         embedder: str | None,
         verdicts: Mapping[str, float],
+        shown: Shown = whole,
     ) -> None:
         """`head` are the best candidates; `verdicts` are scores of the cross-encoder, from 0 to 1, by memory."""
+        self._shown = shown
         self._asked, self._rarest = _asked(query)
         self._mass = sum(word.weight for word in self._asked) or 1.0
         vector = next((run for run in runs if run.leg == "vector" and run.skipped is None and run.hits), None)
@@ -189,7 +196,7 @@ class Judge:
         self._own = {name: weight for name, weight in self._weights.items() if name.startswith("own ")}
         self._readings: dict[str, _Reading] = {}
         self._question = self._of_question(query, head)
-        self._best = max((self._standing(record) for record in head), default=(0.0, {}), key=lambda own: own[0])
+        self._best = max((self._standing(record) for record in head[:BEST]), default=(0.0, {}), key=lambda own: own[0])
         self.whole = _relevance(self._question)
 
     def hit(self, record: StoredRecord) -> Relevance:
@@ -211,29 +218,38 @@ class Judge:
 
     def _reading(self, record: StoredRecord, pairs: bool = False) -> _Reading:
         if record.id not in self._readings:
-            self._readings[record.id] = _read(record, self._asked, pairs)
+            self._readings[record.id] = _read(record, self._shown(record), self._asked, pairs)
         return self._readings[record.id]
 
     def _of_question(self, query: Query, head: Sequence[StoredRecord]) -> tuple[Evidence, ...]:
-        readings = [self._reading(record, pairs=True) for record in head]
+        best = head[:BEST]
+        readings = [self._reading(record, pairs=True) for record in best]
         shares = [sum(reading.has) / self._mass for reading in readings]
         values = {
             PRIOR: 1.0,
-            "covered": max(shares, default=0.0),
+            "covered": self._covered(head),
             "together": self._together(readings),
             "unknown": sum(word.weight for word in self._asked if not word.known) / self._rarest,
-            "dated": _dated(query, head),
+            "dated": _dated(query, best),
             "size": math.log(1 + (query.counts or (0, {}))[0]),
         }
         if self._cosines:
             mean = sum(self._cosines) / len(self._cosines)
-            leads = [self._cosine.get(record.id, self._cosines[-1]) - mean for record in head]
+            leads = [self._cosine.get(record.id, self._cosines[-1]) - mean for record in best]
             values["cosine"] = sum(self._cosines[:3]) / len(self._cosines[:3])
             values["lead"] = self._cosines[0] - mean
             values["both"] = max((share * lead for share, lead in zip(shares, leads, strict=True)), default=0.0)
         if self._verdicts:
             values["verdict"] = max(self._verdicts.values())
         return tuple(Evidence(name, value, self._weights[name]) for name, value in values.items())
+
+    def _covered(self, head: Sequence[StoredRecord]) -> float:
+        """The greatest share of the question's words that candidates of one thread have together."""
+        found: dict[str, list[float]] = {}
+        for record in head:
+            has, key = self._reading(record).has, record.thread or record.id
+            found[key] = list(map(max, found[key], has)) if key in found else list(has)
+        return max((sum(has) for has in found.values()), default=0.0) / self._mass
 
     def _together(self, readings: Sequence[_Reading]) -> float:
         close = frozenset[int]().union(*(reading.close for reading in readings[:3]))
