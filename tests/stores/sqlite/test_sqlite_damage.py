@@ -85,6 +85,7 @@ DERIVED = {
     "an index whose text is not UTF-8": ("UPDATE fts_content SET c0 = CAST(x'74ff' AS TEXT)", "full text"),
     "a vector of another size": ("UPDATE vectors SET vector = x'00000000'", "vectors"),
     "a full-text index that is gone": ("DROP TABLE fts", "full text"),
+    "a full-text index of no known version": ("UPDATE fts_config SET v = 0 WHERE k = 'version'", "full text"),
 }
 
 
@@ -100,6 +101,17 @@ def test_a_search_goes_on_without_a_damaged_index(path: Path, what: str) -> None
         assert [problem for problem in left if problem.area != "vectors"] == []
         memory.embed_missing()
         assert memory.check() == []
+
+
+def test_a_write_to_an_unreadable_index_is_refused_with_a_remedy(path: Path) -> None:
+    harm(path, "UPDATE fts_config SET v = 0 WHERE k = 'version'")
+    with opened(path) as memory:
+        for write in (lambda: memory.remember("a dog"), lambda: memory.forget("cat")):
+            with raises(StoreDamaged, "missing_index") as refused:
+                write()
+            assert refused.value.remedy is not None
+        assert memory.repair() == []
+        assert memory.remember("a dog").text == "a dog"
 
 
 def test_a_search_says_which_leg_it_did_without(path: Path) -> None:

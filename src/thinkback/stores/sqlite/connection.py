@@ -281,10 +281,10 @@ def _translated(path: str) -> Iterator[None]:
     except (apsw.CorruptError, apsw.NotADBError) as error:
         raise StoreDamaged(f"{path} is damaged ({error}); it was not changed", remedy=Remedy(Action.CHECK)) from error
     except apsw.SQLError as error:
-        if "no such table" not in str(error) and "no such fts5 table" not in str(error):
+        if not damage.of_an_index(error):
             raise
         raise StoreDamaged(
-            f"{path} lacks an index ({error})", code="missing_index", remedy=Remedy(Action.REPAIR)
+            f"{path} lacks a usable index ({error})", code="missing_index", remedy=Remedy(Action.REPAIR)
         ) from error
     except (apsw.ReadOnlyError, apsw.PermissionsError) as error:
         raise StoreReadOnly(f"{path} cannot be written ({error})") from error

@@ -39,6 +39,14 @@ _STORED_AS = {
 FAULTS = (ValueError, TypeError, KeyError, IndexError, AttributeError, OverflowError)
 
 
+_OF_AN_INDEX = ("no such table", "no such fts5 table", "invalid fts5 file format", "vtable constructor failed")
+
+
+def of_an_index(error: apsw.SQLError) -> bool:
+    """Whether SQLite says that an index is gone or unreadable, rather than that a statement is wrong."""
+    return any(words in str(error) for words in _OF_AN_INDEX)
+
+
 @dataclass(frozen=True, slots=True)
 class Damage:
     """A row with a value that cannot be."""

@@ -270,14 +270,23 @@ def repair(connection: apsw.Connection, problems: Sequence[Problem]) -> None:
 
 def _rebuild_full_text(connection: apsw.Connection) -> None:
     for table, state in _INDEXED.items():
-        connection.execute(f"DROP TABLE IF EXISTS {table}")
+        _drop_full_text(connection, table)
         schema.create_full_text(connection, table)
         found = connection.execute(f"SELECT m.seq, {rows.COLUMNS} FROM memories m WHERE {state}")
         while chunk := list(islice(found, _CHUNK)):
             fulltext.put(connection, ((row[0], rows.to_record(row[1:])) for row in chunk), table)
-    connection.execute(f"DROP TABLE IF EXISTS {fulltext.EXACT}")
+    _drop_full_text(connection, fulltext.EXACT)
     for _ in schema.exact_words(connection):
         pass
+
+
+def _drop_full_text(connection: apsw.Connection, table: str) -> None:
+    """Drop a full-text index, also one whose damaged version keeps SQLite from opening it."""
+    try:
+        connection.execute(f"DROP TABLE IF EXISTS {table}")
+    except apsw.SQLError:
+        connection.execute(f"REPLACE INTO {table}_config (k, v) VALUES ('version', 4)")
+        connection.execute(f"DROP TABLE {table}")
 
 
 def _rebuild_tags(connection: apsw.Connection) -> None:

@@ -12,6 +12,7 @@ from thinkback.errors import InvalidInput
 from thinkback.model import REFLECTION, Filter, KeywordQuery, Scored
 from thinkback.stores.base import REFUSED
 from thinkback.stores.segmentation import segment
+from thinkback.stores.sqlite import damage
 from thinkback.stores.sqlite.catalogue import Catalogue
 from thinkback.stores.sqlite.filters import clause
 from thinkback.stores.sqlite.fulltext import EXACT, PRESENT, THEMES, WEIGHTS, homes
@@ -123,7 +124,7 @@ def first_accepted(query: KeywordQuery, run: Callable[[str], Any]) -> list[tuple
     try:
         return run(query.expression)  # type: ignore[no-any-return]
     except apsw.SQLError as refused:
-        if "no such table" in str(refused):
+        if damage.of_an_index(refused):
             raise
         if query.fallback is None:
             raise _unreadable(query.expression, refused) from refused
