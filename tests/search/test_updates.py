@@ -1,10 +1,14 @@
 """Updates without a language model: which of two memories seems to replace the other, and what a search makes of it."""
 
+import numpy as np
 import pytest
 
 from thinkback.clock import DAY, to_us
 from thinkback.memory import Memory
-from thinkback.model import StoredRecord
+from thinkback.model import Filter, KeywordQuery, StoredRecord
+from thinkback.search.query.parse import Query
+from thinkback.search.signals import Scene
+from thinkback.search.signals.updates import Updates
 from thinkback.search.updates import replaced
 from thinkback.stores.sqlite import SqliteStore
 from thinkback.testing import FixedClock
@@ -43,11 +47,31 @@ def test_another_value_of_the_same_thing(old, new, question):
         (OLD, "The cache of the login page answers in 250 ms.", ASKED),  # of another thing
         (OLD, NEW, "What was the response time of the dashboard API originally?"),
         (OLD, NEW, "Who wrote the cache?"),  # nobody asks for it
+        (OLD, NEW, "Can you improve the response time of the dashboard API?"),  # no value is asked for
+        (OLD, NEW, "What are different ways to measure the dashboard API response time?"),
+        (
+            OLD,
+            "The response time of the login page is 250 ms.",
+            "What is the average response time of the dashboard API?",
+        ),
         (OLD, "The dashboard API is fast.", ASKED),  # no value
     ],
 )
 def test_what_replaces_nothing(old, new, question):
     assert replaced(records(old, new), question) == {}
+
+
+def test_of_several_the_newest_replaces_all():
+    told = records(OLD, NEW, "The dashboard API response time is 90 ms now.")
+    assert replaced(told, ASKED) == {"0": "2", "1": "2"}
+
+
+def test_the_newer_one_is_raised_and_nothing_else_changes():
+    told = tuple(records(OLD, NEW, "The dashboard API has a login page."))
+    scene = Scene(
+        Query(text=ASKED, filter=Filter(now=9 * DAY), keywords=KeywordQuery()), told, np.array([0.9, 0.4, 0.6])
+    )
+    assert Updates().values(scene) == pytest.approx([0, 0.5 + 1e-6, 0])
 
 
 def test_an_assistant_replaces_nothing():

@@ -28,12 +28,14 @@ _FIRST_PERSON = re.compile(r"\b(?:i|i['’](?:m|ve|d|ll)|my|me|mine|we|our|us)\b
 
 def speaker(record: StoredRecord) -> str:
     """The speaker's name or role, lower-cased; empty if nobody is known to have said it."""
-    return record.speaker.lower() if record.speaker else _headed(record.text)
+    if record.speaker:
+        return record.speaker.lower()
+    return _headed(record.text) if len(record.text) <= LONGEST_HEADED else ""
 
 
-@lru_cache(maxsize=4096)  # the same candidates come back; a cached record's text is found by identity
+@lru_cache(maxsize=16_384)  # the same candidates come back; a cached record's text is found by identity
 def _headed(text: str) -> str:
-    head = _HEAD.match(text[:80]) if len(text) <= LONGEST_HEADED else None
+    head = _HEAD.match(text[:80])
     if head is None or not head[1][0].isupper() or not all(word[0].isupper() for word in head[1].split(" ")[1:]):
         return ""
     return "" if "\n" in text and _OTHER_HEAD.search(text) else head[1].lower()

@@ -1,8 +1,9 @@
 """Updates without a language model: two memories that state the same thing with another value.
 
 "The response time is 800 ms" and, later, "the response time has improved to 250 ms": both have a value of the same unit, and the
-words around the two values share at least two words of the question. Then the newer one seems to replace the older one. It is a
-guess: nothing in the store changes, the hit says so, and `contest` makes it a fact.
+words around the newer value share with the question nearly all that the words around the older one do. Then the newer one seems
+to replace the older one, for a question that asks for a value of today. It is a guess: nothing in the store changes, the hit says
+so, and `contest` makes it a fact.
 """
 
 import re
@@ -15,13 +16,21 @@ from thinkback.search.speakers import ASSISTANT, speaker
 
 LONGEST_READ = 2000  # characters
 BEFORE, AFTER = 14, 6  # words around a value that tell what it is the value of
-SHARED = 2  # words that both contexts and the question must share
+SHARED = 2  # words that both contexts and the question must share, one more from a question of MANY words on
+MANY = 5
 _MONTHS = frozenset("jan feb mar apr may jun jul aug sep oct nov dec".split())  # noqa: SIM905
 _TOKEN = re.compile(r"[$€£]?\d+(?:[.,:/]\d+)*%?|[^\W\d_]+|[.!?;\n]")
+_LIGHT = FUNCTION_WORDS | frozenset("about after for from into out over with".split())  # noqa: SIM905
+_SHORTEST = 3
 _DIGIT = re.compile(r"\d")
-_PAST = re.compile(
+_VALUE = re.compile(
+    r"\bhow (?:many|much|often|old|big|large|far|high)\b|\bwhat(?:['’]s| is| are)\b|\bwhen (?:is|are|will|do|does)\b"
+    r"|\bw(?:hat|hich) (?:percent\w*|number|amount|time|date|day|version)\b",
+    re.IGNORECASE,
+)
+_NOT_OF_TODAY = re.compile(
     r"\b(?:at first|first(?=\s*[:?]|\s*$)|initial(?:ly)?|original(?:ly)?|before|previous(?:ly)?|earlier|used to|chang\w*|history"
-    r"|between|old|over time)\b",
+    r"|between|old|over time|did|since|ever|total|across|compar\w*|different|ways|from \S+ to|summar\w*)\b",
     re.IGNORECASE,
 )
 
@@ -30,31 +39,35 @@ Fact = tuple[str, str, frozenset[str]]  # unit, value, and the words around it
 
 def replaced(records: Sequence[StoredRecord], question: str) -> Mapping[str, str]:
     """Of these memories, the id of a newer one by each older one that it seems to replace, for a question of today."""
-    asked = frozenset(map(_stem, _words(question)))
-    if len(asked) < SHARED or _PAST.search(question):
+    if _VALUE.search(question) is None or _NOT_OF_TODAY.search(question):
         return {}
-    told = [(record, _told(record, asked)) for record in records if record.kind != REFLECTION]
+    asked = frozenset(map(_stem, _words(question)))
+    shared = SHARED if len(asked) < MANY else SHARED + 1
+    if len(asked) < shared:
+        return {}
+    told = [(record, _told(record, asked, shared)) for record in records if record.kind != REFLECTION]
     told = sorted(((record, facts) for record, facts in told if facts), key=lambda one: (-one[0].date, one[0].id))
     found: dict[str, str] = {}
     for place, (older, facts) in enumerate(told):
         for newer, values in told[:place]:
-            if newer.date > older.date and _other_value(values, facts) and older.id not in found:
+            if newer.date > older.date and older.id not in found and _other_value(values, facts, shared):
                 found[older.id] = newer.id
     return found
 
 
-def _told(record: StoredRecord, asked: frozenset[str]) -> list[Fact]:
+def _told(record: StoredRecord, asked: frozenset[str], shared: int) -> list[Fact]:
     """The values a memory states of what is asked; an assistant repeats and proposes, it does not know."""
-    if _DIGIT.search(record.text, 0, LONGEST_READ) is None or speaker(record) == ASSISTANT:
+    text = record.text[:LONGEST_READ]
+    if _DIGIT.search(text) is None or speaker(record) == ASSISTANT:
         return []
-    facts = ((unit, value, words & asked) for unit, value, words in _facts(record.text[:LONGEST_READ]))
-    return [fact for fact in facts if len(fact[2]) >= SHARED]
+    facts = ((unit, value, words & asked) for unit, value, words in _facts(text))
+    return [fact for fact in facts if len(fact[2]) >= shared]
 
 
-def _other_value(newer: Sequence[Fact], older: Sequence[Fact]) -> bool:
+def _other_value(newer: Sequence[Fact], older: Sequence[Fact], shared: int) -> bool:
     """Whether the two give different values of one unit for the same words, and share no such value."""
-    pairs = [(a, b) for a in newer for b in older if _same_unit(a, b) and len(a[2] & b[2]) >= SHARED]
-    return bool(pairs) and all(a[1] != b[1] for a, b in pairs)
+    pairs = [(a, b) for a in newer for b in older if _same_unit(a, b) and len(a[2] & b[2]) >= shared]
+    return any(len(a[2] & b[2]) >= len(b[2]) - 1 for a, b in pairs) and all(a[1] != b[1] for a, b in pairs)
 
 
 def _same_unit(a: Fact, b: Fact) -> bool:
@@ -71,7 +84,7 @@ def _facts(text: str) -> tuple[Fact, ...]:
         if token[-1].isdigit() or token[-1] == "%":
             before = _sentence(tokens[max(0, place - BEFORE) : place][::-1])
             after = _sentence(tokens[place + 1 : place + 1 + AFTER])
-            words = frozenset(_stem(word) for word in (*before, *after) if word not in FUNCTION_WORDS)
+            words = frozenset(_stem(word) for word in (*before, *after) if word not in _LIGHT)
             found.append((_unit(token, before[:1], after[:1]), token.strip("$€£%"), words))
     return tuple(found)
 
@@ -95,7 +108,8 @@ def _unit(token: str, before: Sequence[str], after: Sequence[str]) -> str:
 
 
 def _words(text: str) -> list[str]:
-    return [word for word in _TOKEN.findall(text.lower()) if word.isalpha() and word not in FUNCTION_WORDS]
+    words = (word for word in _TOKEN.findall(text.lower()) if word.isalpha() and len(word) >= _SHORTEST)
+    return [word for word in words if word not in _LIGHT]
 
 
 def _stem(word: str) -> str:

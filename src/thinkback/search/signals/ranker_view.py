@@ -1,8 +1,9 @@
 """What the features of the ranker are made of, each computed at most once for a query and only if a feature needs it."""
 
 import re
-from collections.abc import Sequence
-from functools import cached_property
+from collections.abc import Callable, Sequence
+from functools import cached_property, lru_cache
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,9 +30,11 @@ _NUMBERS = frozenset(
     "one two three four five six seven eight nine ten dozen hundred once twice couple".split()  # noqa: SIM905
 )
 _WHO = re.compile(r"\bwho(?:m|se)?\b", re.IGNORECASE)
+_CAPITALISED = re.compile(r"\b[A-Z][a-z]+")
 _CAPITAL = re.compile(r"(?<=[a-z,;] )[A-Z][a-z]+")  # in mid-sentence
 _YEAR = re.compile(r"\b(?:19|20)\d\d\b")
 _DIGIT = re.compile(r"\d")
+_CACHED = 16_384  # texts; the same candidates come back, and a cached record's text is found by identity
 _AWAY = np.array([sign * step for step in range(1, STEPS + 1) for sign in (-1, 1)], dtype=np.int64)
 
 
@@ -166,8 +169,8 @@ class View:
     def _words(self) -> tuple[Floats, Floats]:
         """For every candidate and word of the query whether it occurs; the words' shares by rarity, which sum to 1."""
         stems = _stems(self._query)
-        rows = [[stem in text for text in self._lowered] for stem in stems]
-        table = np.array(rows, dtype=np.float64).reshape(len(stems), len(self.records)).T
+        found = bytes([stem in text for stem in stems for text in self._lowered])
+        table = np.frombuffer(found, dtype=np.uint8).reshape(len(stems), len(self.records)).T.astype(np.float64)
         said = np.array(
             [record.kind != "reflection" for record in self.records], dtype=np.bool_
         )  # rarity is of what was said
@@ -187,32 +190,56 @@ class View:
 
     @cached_property
     def dated(self) -> Floats:
-        return self._having(_TIMES, _YEAR, _WHEN)
+        return self._where(_WHEN, _names_a_time)
 
     @cached_property
     def counted(self) -> Floats:
-        return self._having(_NUMBERS, _DIGIT, _HOW_MANY)
+        return self._where(_HOW_MANY, _has_a_number)
 
     @cached_property
     def somebody(self) -> Floats:
         """1 where a text names a speaker of the candidates or has a capital in mid-sentence, neither its own nor the query's."""
         if _WHO.search(self._query[:LONGEST_QUERY]) is None:
             return np.zeros(len(self.records))
-        people = frozenset(word for one in set(self._said_by) - {USER, ASSISTANT} for word in names(one))
         asked = names(self._query)
+        own = {one: names(one) for one in set(self._said_by)}
+        people = frozenset(word for one, its in own.items() if one not in (USER, ASSISTANT) for word in its)
         found = []
-        for record, said_by, text in zip(self.records, self._said_by, self._lowered, strict=True):
-            known = people.intersection(_WORD.findall(text[:LONGEST_TEXT]))
-            others = known | {word.lower() for word in _CAPITAL.findall(record.text[:LONGEST_TEXT])} - _TIMES
-            found.append(bool(others - asked - names(said_by)))
+        for record, said_by in zip(self.records, self._said_by, strict=True):
+            anywhere, within = _of(_capitals, record.text)
+            found.append(not (people & anywhere | within) <= asked | own[said_by])
         return of_records(found)
 
-    def _having(self, words: frozenset[str], form: re.Pattern[str], asked: re.Pattern[str]) -> Floats:
+    def _where(self, asked: re.Pattern[str], has: Callable[[str], bool]) -> Floats:
         """1 where a text has what the query asks for; the texts are read only if it does ask."""
         if asked.search(self._query[:LONGEST_QUERY]) is None:
             return np.zeros(len(self.records))
-        texts = [text[:LONGEST_TEXT] for text in self._lowered]
-        return of_records([not words.isdisjoint(_WORD.findall(one)) or form.search(one) is not None for one in texts])
+        return of_records([_of(has, record.text) for record in self.records])
+
+
+_Read = TypeVar("_Read")
+
+
+def _of(read: Callable[[str], _Read], text: str) -> _Read:
+    """What is read of the beginning of a text; the caches hold no more than that of each."""
+    return read(text if len(text) <= LONGEST_TEXT else text[:LONGEST_TEXT])
+
+
+@lru_cache(maxsize=_CACHED)
+def _names_a_time(text: str) -> bool:
+    return not _TIMES.isdisjoint(_WORD.findall(text.lower())) or _YEAR.search(text) is not None
+
+
+@lru_cache(maxsize=_CACHED)
+def _has_a_number(text: str) -> bool:
+    return _DIGIT.search(text) is not None or not _NUMBERS.isdisjoint(_WORD.findall(text.lower()))
+
+
+@lru_cache(maxsize=_CACHED)
+def _capitals(text: str) -> tuple[frozenset[str], frozenset[str]]:
+    """The lower-cased words with a capital, anywhere and in mid-sentence, the latter without those of times."""
+    within = frozenset(word.lower() for word in _CAPITAL.findall(text)) - _TIMES
+    return frozenset(word.lower() for word in _CAPITALISED.findall(text)), within
 
 
 def _stems(query: str) -> Sequence[str]:

@@ -1,4 +1,4 @@
-"""Updates: an older memory whose value a newer one seems to replace comes directly after it (see `search/updates.py`)."""
+"""Updates: a memory that seems to replace the value of an older one comes directly before it (see `search/updates.py`)."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -9,23 +9,26 @@ from thinkback.model import Floats
 from thinkback.search.signals.base import Scene, Signal, Skip
 from thinkback.search.updates import replaced
 
+_STEP = 1e-6
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Updates(Signal):
-    """The difference to the newer one's score where that is lower, among the `top` best candidates; else 0."""
+    """The difference to the older one's score where that is higher, among the `top` best candidates; else 0."""
 
     name: ClassVar[str] = "updates"
     top: int = 12
 
     def values(self, scene: Scene) -> Floats | Skip:
-        values = np.zeros(len(scene.records))
         best = np.argsort(-scene.totals, kind="stable")[: self.top]
         rows = {scene.records[row].id: int(row) for row in best}
         found = replaced([scene.records[row] for row in best], scene.query.text)
         if not found:
             return Skip("no candidate seems to replace another")
-        for older, newer in found.items():
-            lead = scene.totals[rows[older]] - scene.totals[rows[newer]]
-            if lead >= 0:
-                values[rows[older]] = -lead - 1e-6
-        return values
+        raised = scene.totals.copy()
+        pairs = [(rows[newer], rows[older]) for older, newer in found.items()]
+        for newer, older in sorted(
+            pairs, key=lambda pair: scene.records[pair[0]].date
+        ):  # each after what it replaces is raised
+            raised[newer] = max(raised[newer], raised[older] + _STEP)
+        return raised - scene.totals
