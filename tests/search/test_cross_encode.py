@@ -3,19 +3,22 @@
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
+import numpy as np
 import pytest
 from engine_fixtures import START, memory, toy_memory
 
 from thinkback.clock import to_us
 from thinkback.errors import ModelError, ModelUnavailable
 from thinkback.memory import Memory
-from thinkback.model import Filter
-from thinkback.search.cross_encode import passages
-from thinkback.search.recipes.model import Rerank
+from thinkback.model import Column, Filter, Ledger, StoredRecord
+from thinkback.search.cross_encode import passages, undecided
+from thinkback.search.ranking import Ordered
+from thinkback.search.recipes.model import SCALES, Rerank
 from thinkback.search.recipes.named import RECIPES
 
 FILTER = Filter(now=to_us(START))
 PRECISE = RECIPES["precise"]
+ALL = PRECISE.with_(reranker={"within": 0})
 
 
 class Reranker:
@@ -55,7 +58,7 @@ def test_whatever_fails_keeps_the_order_and_is_named(answer: Callable[[Sequence[
     with toy_memory(reranker=Reranker(answer)) as m:
         for n in range(4):
             m.remember(f"red apple pie {'and so on ' * n}")
-        plain, found = m.recall("red apple"), m.recall("red apple", recipe=PRECISE)
+        plain, found = m.recall("red apple"), m.recall("red apple", recipe=ALL)
         assert [(hit.id, hit.score) for hit in found] == [(hit.id, hit.score) for hit in plain]
         assert found.trace.reranked == 0
         (warning,) = found.warnings
@@ -70,8 +73,54 @@ def test_a_strict_memory_raises_instead(answer: Callable[[Sequence[str]], Any], 
         for n in range(4):
             m.remember(f"red apple pie {'and so on ' * n}")
         with pytest.raises(ModelError) as raised:
-            m.recall("red apple", recipe=PRECISE)
+            m.recall("red apple", recipe=ALL)
         assert said in str(raised.value)
+
+
+# -- how deep it reads ----------------------------------------------------------------------------------------------------------
+
+
+SCORES = np.array([0.5, 1.0, 0.8, 0.7, -0.2])
+
+
+def decided(**plan: Any) -> list[int]:
+    ledger = Ledger.of([str(row) for row in range(5)], [Column("leg", "keyword", SCORES, SCORES, "")])
+    records = tuple(StoredRecord(id=str(row), text="red apple") for row in range(5))
+    return list(undecided(Ordered(ledger, records, ledger.order()), Rerank(**plan)))
+
+
+def test_only_what_is_undecided_is_read() -> None:
+    assert decided() == [1, 2, 3, 0, 4]
+    assert decided(top=2) == [1, 2]
+    assert decided(within=0.25) == [1, 2]
+    assert decided(within=0.3, top=12) == [1, 2, 3]
+    assert decided(within=2) == [1, 2, 3, 0, 4]
+    assert decided(within=0.1) == []  # the best one is ahead
+
+
+class Slow(Reranker):
+    """Reaches its deadline after one text."""
+
+    def scores_until(self, query: str, texts: Sequence[str], deadline: Callable[[], bool]) -> list[float | None]:
+        return [0.9, *[None] * (len(texts) - 1)]
+
+
+def test_at_the_deadline_the_order_is_sound_and_the_trace_says_so() -> None:
+    plan = {"within": 0, "budget_ms": 5}
+    with toy_memory(reranker=Slow(lambda texts: [])) as m:
+        for n in range(4):
+            m.remember(f"red apple pie {'and so on ' * n}")
+        plain, found = m.recall("red apple"), m.recall("red apple", recipe=PRECISE.with_(reranker=plan))
+        assert found.ids == plain.ids  # what was read keeps its place before what was not
+        assert found.trace.reranked == 1
+        assert dict(found.trace.skipped)["default"] == "it had read 1 of 4 candidates when its 5 ms were over"
+        assert not found.warnings
+
+
+def test_tempered_scores_do_not_depend_on_what_else_is_read() -> None:
+    few, many = SCALES["tempered"](np.array([0.5, 0.9])), SCALES["tempered"](np.array([0.5, 0.9, 0.001]))
+    assert few == pytest.approx([0.5, 1 / (1 + (1 / 9) ** (1 / 3))])
+    assert few == pytest.approx(many[:2])
 
 
 # -- what it is shown --------------------------------------------------------------------------------------------------------------

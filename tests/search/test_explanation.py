@@ -56,7 +56,7 @@ class Backwards:
 
 @pytest.mark.parametrize("recipe", ["precise", "pigpig"])
 def test_contributions_sum_with_a_cross_encoder_too(recipe: str) -> None:
-    chosen = RECIPES[recipe].with_(reranker={"model": "default"})
+    chosen = RECIPES[recipe].with_(reranker={"model": "default", "within": 0})
     with toy_memory(reranker=Backwards()) as m:
         fill(m)
         found = m.recall("cat tea moon", recipe=chosen)
@@ -67,7 +67,7 @@ def test_contributions_sum_with_a_cross_encoder_too(recipe: str) -> None:
 
 
 def test_the_cross_encoder_reads_only_the_head_and_the_rest_stays_behind_it() -> None:
-    chosen = RECIPES["precise"].with_(reranker={"top": 2})
+    chosen = RECIPES["precise"].with_(reranker={"top": 2, "within": 0})
     with toy_memory(reranker=Backwards()) as m:
         fill(m)
         before = m.recall("cat tea moon", recipe="default").ids

@@ -9,6 +9,7 @@ from engine_fixtures import memory, toy_memory
 
 from thinkback.errors import RemoteError
 from thinkback.search.query.tags import InferredTag
+from thinkback.search.recipes.named import RECIPES
 
 
 class Judge:
@@ -59,7 +60,11 @@ def test_what_the_cross_encoder_said_counts_and_not_what_it_is_called(other: Jud
     prints = []
     for judge in (Judge(likes_long=False), Judge(likes_long=False), other):
         with toy_memory(tmp_path / "m.db", reranker=judge) as m:
-            prints.append(m.recall("cat", recipe="precise", counted=False).trace.fingerprint)
+            prints.append(
+                m.recall(
+                    "cat", recipe=RECIPES["precise"].with_(reranker={"within": 0}), counted=False
+                ).trace.fingerprint
+            )
     assert prints[0] == prints[1] != prints[2]
 
 

@@ -69,7 +69,9 @@ def test_of_several_the_newest_replaces_all():
 def test_the_newer_one_is_raised_and_nothing_else_changes():
     told = tuple(records(OLD, NEW, "The dashboard API has a login page."))
     scene = Scene(
-        Query(text=ASKED, filter=Filter(now=9 * DAY), keywords=KeywordQuery()), told, np.array([0.9, 0.4, 0.6])
+        Query(text=ASKED, filter=Filter(now=9 * DAY), keywords=KeywordQuery("empty", (), (), "")),
+        told,
+        np.array([0.9, 0.4, 0.6]),
     )
     assert Updates().values(scene) == pytest.approx([0, 0.5 + 1e-6, 0])
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from thinkback.errors import ModelError, ThinkbackError
 from thinkback.model import REFLECTION, Column, Filter, StoredRecord
@@ -26,12 +27,14 @@ def cross_encode(
     """The order after the cross-encoder, and its score of each candidate it read; a failure keeps the order and adds a warning.
 
     A candidate that was not read counts as 0, so with `blend` it cannot rise above one that was. Before a blend the scores are
-    divided by the best, so that the weight means the same whatever the signals added.
+    divided by the best, so that the weight means the same whatever the signals added. What was left unread is told in `skipped`.
     """
     plan = recipe.reranker
     if plan is None or not len(ordered.order) or not query.text.strip():
         return ordered, {}
-    head = ordered.order[: plan.top]
+    head = undecided(ordered, plan)
+    if not len(head) and engine.reranker is not None:
+        return _told(ordered, plan, "the best candidate is ahead of all others"), {}
     records = [ordered.records[row] for row in head]
     try:
         texts = passages(records, plan, query.filter, engine.store, excerpts.text)
@@ -39,8 +42,11 @@ def cross_encode(
     except ThinkbackError as error:
         notes.warn("the cross-encoder failed; the order before it stands", error)
         return ordered, {}
-    values = np.zeros(len(ordered.records))
     read = np.array([score is not None for score in scores], dtype=bool)
+    if not read.all():
+        told = f"it had read {int(read.sum())} of {len(head)} candidates when its {plan.budget_ms} ms were over"
+        ordered = _told(ordered, plan, told)
+    values = np.zeros(len(ordered.records))
     values[head[read]] = SCALES[plan.scale](np.array([score for score in scores if score is not None]))
     if plan.how == "blend":
         ordered = replace(ordered, ledger=relevance(ordered.ledger, 1.0))
@@ -48,6 +54,20 @@ def cross_encode(
     column = Column("rerank", plan.model, deltas, values, plan.formula)
     raw = {record.id: score for record, score in zip(records, scores, strict=True) if score is not None}
     return reorder_head(ordered, column), raw
+
+
+def undecided(ordered: Ordered, plan: Rerank) -> NDArray[np.intp]:
+    """The rows to read, best first; none if the best one is `within` of no other."""
+    head = ordered.order[: plan.top]
+    if not plan.within:
+        return head
+    scores = ordered.ledger.totals[head]
+    near: NDArray[np.intp] = head[scores >= scores[0] - plan.within * abs(scores[0])]
+    return near if len(near) > 1 else near[:0]
+
+
+def _told(ordered: Ordered, plan: Rerank, reason: str) -> Ordered:
+    return replace(ordered, skipped=(*ordered.skipped, (plan.model, reason)))
 
 
 def verdicts(

@@ -23,16 +23,34 @@ from thinkback.search.signals import SIGNALS, Signal
 How = Literal["add", "multiply", "blend", "replace"]
 
 
+TEMPERATURE = 3.0
+
+
+def _logits(verdicts: Floats) -> Floats:
+    sure = np.clip(verdicts, 1e-12, 1 - 1e-12)
+    logits: Floats = np.log(sure / (1 - sure))
+    return logits
+
+
+def _tempered(verdicts: Floats) -> Floats:
+    """1 / (1 + e^(−logit / 3)): less extreme than the model, and the same whatever else was read."""
+    values: Floats = 1 / (1 + np.exp(-_logits(verdicts) / TEMPERATURE))
+    return values
+
+
 def _spread_logits(verdicts: Floats) -> Floats:
     """min-max of ln(p / (1 − p)): differences between middling scores count as much as those near 0 and 1."""
-    sure = np.clip(verdicts, 1e-12, 1 - 1e-12)
-    logits = np.log(sure / (1 - sure))
+    logits = _logits(verdicts)
     low, high = logits.min(initial=np.inf), logits.max(initial=-np.inf)
     spread: Floats = np.ones_like(logits) if high == low else (logits - low) / (high - low)
     return spread
 
 
-SCALES: dict[str, Callable[[Floats], Floats]] = {"logit": _spread_logits, "raw": lambda verdicts: verdicts}
+SCALES: dict[str, Callable[[Floats], Floats]] = {
+    "logit": _spread_logits,
+    "tempered": _tempered,
+    "raw": lambda verdicts: verdicts,
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,9 +88,11 @@ class Term:
 class Rerank:
     """A cross-encoder over the first `top` candidates, before truncation.
 
-    The model reads `context` thread neighbours on each side with the candidate; texts are cut to `max_chars`. With `budget_ms`
-    it reads as many candidates as the time allows, best first. `scale` is a row of SCALES: `logit` spreads the scores over 0 to 1,
-    `opened:NAME` is the reranker that the memory was opened with, else that name. `raw` leaves them as they are.
+    With `within` it reads only those whose score is at least 1 − `within` of the best one's, and none if that is the best alone:
+    all others are decided. The model reads `context` thread neighbours on each side with the candidate; texts are cut to
+    `max_chars`. With `budget_ms` it reads as many candidates as the time allows, best first. `scale` is a row of SCALES: `logit`
+    spreads the scores over 0 to 1, `tempered` keeps them comparable between questions, `raw` leaves them as they are.
+    `opened:NAME` is the reranker that the memory was opened with, else that name.
     """
 
     model: str = "default"
@@ -83,12 +103,14 @@ class Rerank:
     context: int = 0
     max_chars: int = 2000
     budget_ms: int = 0
+    within: float = 0.0
 
     def __post_init__(self) -> None:
         one_of(get_args(How), self.how, "way", " in reranker.how")
         one_of(SCALES, self.scale, "reranker.scale")
         at_least(1, self.top, "reranker.top", "Write reranker = false to leave the cross-encoder out")
         at_least(1, self.max_chars, "reranker.max_chars")
+        at_least(0, self.within, "reranker.within")
 
     @property
     def formula(self) -> str:
@@ -97,7 +119,9 @@ class Rerank:
             if self.how == "blend"
             else f"{self.how} {self.weight:g}"
         )
-        return f"{way}, {self.scale} scale, over the first {self.top}"
+        return f"{way}, {self.scale} scale, over the first {self.top}" + (
+            f" within {self.within:g} of the best" if self.within else ""
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

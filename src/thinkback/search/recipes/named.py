@@ -68,7 +68,7 @@ DEFAULT = Recipe(
         Reflections(weight=0.2, limit=5),
         Instructions(weight=0.2, limit=5),
         Members(weight=0.05, limit=10),
-        GraphWalk(weight=0.05, limit=40, seeds=10, depth=1, without=(NEAREST, CONSOLIDATED)),
+        GraphWalk(weight=0.05, limit=20, seeds=5, depth=1, without=(NEAREST, CONSOLIDATED)),
     ),
     fusion=Convex(),
     relevance=1.0,
@@ -86,8 +86,8 @@ DEFAULT = Recipe(
 PRECISE = replace(
     DEFAULT,
     name="precise",
-    about="default, then a cross-encoder over the first 12, blended",
-    reranker=Rerank(top=12, how="blend", weight=0.3, max_chars=1000),
+    about="default, then a cross-encoder over those of the first 12 that are within 15 % of the best score, blended",
+    reranker=Rerank(top=12, within=0.15, how="blend", weight=0.3, scale="tempered", max_chars=500),
 )
 
 KEYWORD = Recipe(name="keyword", about="The keyword leg alone", legs=(Keyword(),))

@@ -34,12 +34,16 @@ class Quality(Signal):
 
 def quality(record: StoredRecord, now: int) -> float:
     """The quality of one memory, before it is compared with others."""
+    if record.tier not in SHORT_LIVED:
+        return _lasting(record.tier, record.importance, record.confidence, record.access_count)
     usage = _usage(record.access_count)
-    if record.tier in SHORT_LIVED:
-        age = max(now - (record.created_at if record.last_access is None else record.last_access), 0)
-        return salience(record) * usage * math.exp(-age / (SHORT_LIFE * usage))
-    confidence = 1.0 if record.confidence is None else record.confidence
-    return salience(record) * confidence * usage
+    age = max(now - (record.created_at if record.last_access is None else record.last_access), 0)
+    return salience(record) * usage * math.exp(-age / (SHORT_LIFE * usage))
+
+
+@lru_cache(maxsize=4096)
+def _lasting(tier: str, importance: float | None, confidence: float | None, accesses: int) -> float:
+    return _salience(tier, importance) * (1.0 if confidence is None else confidence) * _usage(accesses)
 
 
 @lru_cache(maxsize=1024)

@@ -9,6 +9,7 @@ rank as if the forgotten memory had never been there.
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
+from functools import lru_cache
 from typing import ClassVar
 
 import numpy as np
@@ -71,21 +72,25 @@ class Ranker(Signal):
 
     def values(self, scene: Scene) -> Floats | Skip:
         view = View(scene)
-        return self._sum({name: FEATURES[name](view) for name in self._weighed()}, len(scene.records))
+        return self._sum({name: FEATURES[name](view) for name, _ in _weighed(self)}, len(scene.records))
 
     def weigh(self, table: Mapping[str, Floats]) -> Floats:
         """The weighted sum of features that were computed before."""
         return self._sum(table, len(table["score"]))
 
-    def _weighed(self) -> list[str]:
-        return [each.name for each in fields(self) if getattr(self, each.name)]
-
     def _sum(self, table: Mapping[str, Floats], size: int) -> Floats:
         """Added in the order of the weights above, so that rounding is the same everywhere."""
         total = np.zeros(size)
-        for name in self._weighed():
-            total = total + getattr(self, name) * table[name]
+        for name, weight in _weighed(self):
+            total += weight * table[name]
         return total
+
+
+@lru_cache(maxsize=64)
+def _weighed(ranker: Ranker) -> tuple[tuple[str, float], ...]:
+    """The features that have a weight."""
+    weights = ((each.name, getattr(ranker, each.name)) for each in fields(ranker))
+    return tuple((name, weight) for name, weight in weights if weight)
 
 
 def features(scene: Scene) -> Mapping[str, Floats]:

@@ -19,7 +19,7 @@ class Reflection(Signal):
         at_least(0, self.boost, "signals.reflection.boost")
 
     def values(self, scene: Scene) -> Floats | Skip:
-        kinds = [record.kind == REFLECTION for record in scene.records]
-        if self.boost == 1.0 or not any(kinds):
+        kinds = [] if self.boost == 1.0 else [record.kind == REFLECTION for record in scene.records]
+        if not any(kinds):
             return Skip("no reflection to boost")
         return of_records([self.boost if is_reflection else 1.0 for is_reflection in kinds])
