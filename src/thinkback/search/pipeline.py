@@ -7,6 +7,7 @@ Every step takes and returns immutable values, so the trace is not a mode: it is
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 
@@ -35,10 +36,12 @@ from thinkback.search.thread_order import gaps
 from thinkback.search.trace import Recall, Trace
 from thinkback.search.updates import replaced
 from thinkback.stores.base import Store, StoreState
+from thinkback.stores.together import ReadsTogether
 
 FEWEST_NEWEST = 100  # as deep as other legs look, so that a token budget has a choice
 VIEW_LOST = (StoreConflict, StoreUnreachable)  # errors after which a recall reads everything again
 _VIEWS = 3
+_ROUNDS = 2  # of reads that follow from each other, like the members of a theme from the theme
 BLANK = "the query has no words"
 ACROSS = 0.1  # the factor of the keyword leg where question and memories are in different languages
 
@@ -140,6 +143,9 @@ def gather(query: Query, recipe: Recipe, engine: Engine, notes: Notes) -> Gather
     ids = list(dict.fromkeys(hit.id for run in runs for hit in run.hits))
     if recipe.fill:
         runs = [_filled(leg, run, query, ids, engine, notes) for leg, run in zip(recipe.legs, runs, strict=True)]
+    steps = reach(recipe)
+    if isinstance(engine.store, ReadsTogether) and steps:
+        engine.store.gather(ids, query.filter, steps)
     records = engine.store.get(ids, query.filter.known_at)
     runs = _across_languages(query, runs, records, engine, notes)
     if len(records) < len(ids):  # forgotten by another process between the legs and here
@@ -148,7 +154,6 @@ def gather(query: Query, recipe: Recipe, engine: Engine, notes: Notes) -> Gather
     linked = [term.signal for term in recipe.signals if term.weight and term.signal.needs_links]
     most, threads = max((one.needs_links for one in linked), default=0), any(one.follows_threads for one in linked)
     edges = engine.store.edges(ids, query.filter, most, threads) if most and ids else {}
-    steps = reach(recipe)
     between = gaps([records[id] for id in ids], query.filter, engine.store, steps) if steps else None
     vectors = engine.store.vectors(ids) if recipe.selection.diversity > 0 and ids else {}
     return Gathered(query, tuple(runs), records, edges, between, vectors)
@@ -210,17 +215,40 @@ def retrieve(query: Query, recipe: Recipe, engine: Engine, notes: Notes) -> tupl
     asked = chat and ask(query, recipe.parsing, chat, engine.vocabulary(engine.store), engine.pool, engine.zone)
     embeds = query.vector is None and engine.embed is not None
     pool = engine.pool if embeds or asked else Inline()  # a thread pays only if something is waited for meanwhile
-    waiting = {leg.name: pool.submit(_timed, leg, query, engine, notes) for leg in legs if leg.stage == "text"}
+    together = isinstance(engine.store, ReadsTogether)  # such a store reads for all legs once there is a vector
+    begun = [leg for leg in legs if leg.stage == "text" and not together]
+    waiting = {leg.name: pool.submit(_timed, leg, query, engine, notes) for leg in begun}
     if any(leg.stage == "vector" for leg in legs) and query.vector is None:
         query = _embedded(query, engine, notes, recipe.parsing.focus)
-    runs = _run(legs, "vector", query, engine, notes)
+    _ahead([leg for leg in legs if leg.stage != "runs" and not (asked and leg.stage == "time")], query, engine, notes)
+    runs = _run(legs, "text", query, engine, notes) if together else {}
+    runs |= _run(legs, "vector", query, engine, notes)
     if asked:
         query = asked.answer(query, notes.warn)
     runs |= _run(legs, "time", query, engine, notes)
-    runs |= {leg.name: _guarded(leg, waiting[leg.name].result, notes) for leg in legs if leg.name in waiting}
+    runs |= {leg.name: _guarded(leg, waiting[leg.name].result, notes) for leg in begun}
     earlier = [runs[leg.name] for leg in legs if leg.name in runs]
+    _ahead([leg for leg in legs if leg.stage == "runs"], query, engine, notes, earlier)
     runs |= _run(legs, "runs", query, engine, notes, earlier)
     return query, [runs[leg.name] for leg in legs]
+
+
+def _ahead(legs: Sequence[Leg], query: Query, engine: Engine, notes: Notes, earlier: Sequence[Run] = ()) -> None:
+    """Let a store that can read for all these legs together; more than once, as some reads follow from others."""
+    if not isinstance(engine.store, ReadsTogether):
+        return
+
+    def legs_of(store: Store) -> None:
+        for leg in legs:
+            with suppress(ThinkbackError):  # the leg itself will tell
+                leg.run(query, store, earlier)
+
+    since = time.perf_counter_ns()
+    rounds = 0
+    while rounds < _ROUNDS and engine.store.rehearse(legs_of):
+        rounds += 1
+    if rounds:
+        notes.timings.append(Timing("leg:together", (time.perf_counter_ns() - since) // 1000))
 
 
 def _run(

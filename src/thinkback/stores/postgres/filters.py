@@ -21,6 +21,12 @@ class Params(dict[str, Any]):
         self[name] = value
         return f"%({name})s{cast}"
 
+    def add_binary(self, value: Any) -> str:
+        """Binds a value that is sent in its binary form."""
+        name = f"p{len(self)}"
+        self[name] = value
+        return f"%({name})b"
+
 
 def clause(filter: Filter, params: Params, row: str = "m", matching: list[int] | None = None) -> str:
     """The condition on the columns of `row`, an alias of memories; its values are added to `params`.

@@ -9,7 +9,7 @@ are put into a table in memory and scored with the space's own number of rows an
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from threading import Lock
 from typing import Any
@@ -18,7 +18,8 @@ import apsw
 
 from thinkback.model import Filter, KeywordQuery, Scored
 from thinkback.stores.postgres import words
-from thinkback.stores.postgres.filters import clause
+from thinkback.stores.postgres.filters import Params, clause
+from thinkback.stores.postgres.searches import NOTHING_MORE, Ask, Row
 from thinkback.stores.postgres.session import Tx
 from thinkback.stores.sqlite import fulltext, schema
 from thinkback.stores.sqlite.keywords import first_accepted, joined, plain_terms
@@ -61,25 +62,30 @@ def spelt_as_is(tx: Tx) -> list[Statistics]:
     return [Statistics(everywhere, rows, tx.counters.exact_tokens, exact=True)] if rows else []
 
 
-def search(
+def ask(
     tx: Tx,
     query: KeywordQuery,
     filter: Filter,
     limit: int,
     holding: "Frequencies",
     matching: list[int] | None,
-) -> list[Scored]:
-    """Best first, ties by id; reflections are scored among themselves."""
+) -> Ask:
+    """Best first, ties by id; reflections are scored among themselves. More than plain words is answered at once."""
+
+    def best(answers: list[list[Scored]]) -> list[Scored]:
+        return joined(answers, limit)
+
     if limit <= 0 or query.mode == "empty":
-        return []
+        return Ask((), best)
     spelt = plain_terms(words.reader(), query)
     found = spelt_as_is(tx) if query.exact else classes(tx, filter)
     if spelt is None:
         if not found:  # an unreadable expression is refused, whatever the space holds
             _matches(query, [], Statistics((), 0, 0, query.exact))
-        return joined((_judged(tx, query, filter, limit, of, matching) for of in found), limit)
+        hits = joined((_judged(tx, query, filter, limit, of, matching) for of in found), limit)
+        return Ask((), lambda _: hits)
     terms = [words._kept(term) for term in spelt]
-    return joined((_plain(tx, terms, filter, limit, of, holding, matching) for of in found), limit)
+    return Ask([plain for of in found if (plain := _plain(tx, terms, filter, limit, of, holding, matching))], best)
 
 
 class Frequencies:
@@ -104,22 +110,15 @@ class Frequencies:
         known = self._known
         unknown = [term for term in words.distinct(terms) if (number, term) not in known]
         if unknown:
+            numbers = [words.PRESENT, words.THEMES] if tx.counters.themes else [words.PRESENT]
             sql = (
-                "SELECT p.term, count(*) FROM thinkback.postings p WHERE p.space = %(space)s AND p.class = %(class)s "
-                "AND p.term = ANY(%(terms)s::text[]) GROUP BY p.term"
+                "SELECT p.class, p.term, count(*) FROM thinkback.postings p WHERE p.space = %(space)s "
+                "AND p.class = ANY(%(classes)s::smallint[]) AND p.term = ANY(%(terms)s::text[]) GROUP BY p.class, p.term"
             )
-            found: Mapping[str, int] = dict(tx.rows(sql, tx.params(**{"class": number, "terms": unknown})))
-            known.update(((number, term), found.get(term, 0)) for term in unknown)
+            rows = tx.rows(sql, tx.params(classes=numbers, terms=unknown))
+            found = {(its, term): count for its, term, count in rows}
+            known.update(((its, term), found.get((its, term), 0)) for its in numbers for term in unknown)
         return {term: known[number, term] for term in terms}
-
-
-_SCORES = """
-SELECT p.seq, sum(t.idf * ((p.tf * %(k)s::float8) / (p.tf + %(k1)s::float8 * (%(rest)s::float8 + %(b)s::float8 * p.len
-/ %(average)s::float8))) ORDER BY t.ord) AS score
-FROM unnest(%(terms)s::text[], %(idfs)s::float8[]) WITH ORDINALITY AS t(term, idf, ord)
-JOIN thinkback.postings p ON p.space = %(space)s AND p.class = %(class)s AND p.term = t.term
-GROUP BY p.seq
-"""
 
 
 def _plain(
@@ -130,24 +129,44 @@ def _plain(
     of: Statistics,
     holding: Frequencies,
     matching: list[int] | None,
-) -> list[Scored]:
+) -> "Plain | None":
     counts = holding.of(tx, of.numbers[0], terms)
     there = [term for term in terms if counts[term]]
-    if not there:
-        return []
-    params = tx.params(
-        **{"class": of.numbers[0], "k": words.K1 + 1.0, "k1": words.K1, "b": words.B, "rest": 1 - words.B},
-        average=of.average,
-        terms=there,
-        idfs=[words.idf(of.rows, counts[term]) for term in there],
-    )
-    passing = clause(filter, params, matching=matching)
-    sql = (
-        f"SELECT m.id, s.score FROM ({_SCORES} ORDER BY score DESC) s "
-        f"JOIN thinkback.memories m ON m.space = %(space)s AND m.seq = s.seq WHERE {passing} "
-        f"ORDER BY s.score DESC FETCH FIRST ({params.add(limit, '::bigint')}) ROWS WITH TIES"
-    )
-    return [Scored(id, score) for id, score in tx.rows(sql, params)]
+    idfs = [words.idf(of.rows, counts[term]) for term in there]
+    return Plain(there, idfs, of, filter, limit, matching) if there else None
+
+
+@dataclass(frozen=True, slots=True)
+class Plain:
+    """BM25 over plain words in one class of postings."""
+
+    terms: list[str]
+    idfs: list[float]
+    of: Statistics
+    filter: Filter
+    limit: int
+    matching: list[int] | None
+
+    def sql(self, params: Params) -> str:
+        def real(value: float) -> str:
+            return params.add(value, "::float8")
+
+        scores = (
+            f"SELECT p.seq, sum(t.idf * ((p.tf * {real(words.K1 + 1.0)}) / (p.tf + {real(words.K1)} * "
+            f"({real(1 - words.B)} + {real(words.B)} * p.len / {real(self.of.average)}))) ORDER BY t.ord) AS score "
+            f"FROM unnest({params.add(self.terms, '::text[]')}, {params.add(self.idfs, '::float8[]')}) "
+            "WITH ORDINALITY AS t(term, idf, ord) JOIN thinkback.postings p ON p.space = %(space)s "
+            f"AND p.class = {params.add(self.of.numbers[0])} AND p.term = t.term GROUP BY p.seq"
+        )
+        passing = clause(self.filter, params, matching=self.matching)
+        return (
+            f"SELECT m.id, s.score, {NOTHING_MORE} FROM ({scores} ORDER BY score DESC) s "
+            f"JOIN thinkback.memories m ON m.space = %(space)s AND m.seq = s.seq WHERE {passing} "
+            f"ORDER BY s.score DESC FETCH FIRST ({params.add(self.limit, '::bigint')}) ROWS WITH TIES"
+        )
+
+    def read(self, rows: list[Row]) -> list[Scored]:
+        return [Scored(row[0], row[1]) for row in rows]
 
 
 # -- expert syntax

@@ -1,11 +1,12 @@
 """Links between memories: stored ones, and the order of a thread, which is derived."""
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
-from thinkback.model import SEQUENCE, Filter, StoredEdge
+from thinkback.model import SEQUENCE, Filter, StoredEdge, StoredRecord
 from thinkback.stores.postgres.filters import Params, clause
+from thinkback.stores.postgres.rows import COLUMNS
 from thinkback.stores.postgres.session import Tx
 from thinkback.stores.postgres.writes import require
 from thinkback.stores.sqlite.links import Kinds, check, row_of, strength
@@ -51,24 +52,47 @@ def unlink(tx: Tx, from_id: str, to_id: str, kind: str | None) -> int:
     return gone
 
 
-def around(
-    tx: Tx, ids: Sequence[str], filter: Filter, limit_each: int | None, kinds: Kinds, matching: Matching
-) -> dict[str, list[StoredEdge]]:
-    """Per memory its edges in both directions, strongest first, then by the other end's id; one statement."""
-    params = tx.params(ids=list(ids))
-    others = replace(filter, ids=None)
-    parts = []
-    if kinds.stored:
-        parts += _stored(others, kinds, params, matching, limit_each)
-    if kinds.sequence:
-        parts.append(_in_thread(others, params, matching))
-    found: dict[str, list[StoredEdge]] = {}
-    for id, *edge in tx.rows(" UNION ALL ".join(parts), params) if parts and ids else ():
-        found.setdefault(id, []).append(_edge(edge))
-    return {id: sorted(found[id], key=lambda e: strength(e, id))[:limit_each] for id in ids if id in found}
+@dataclass(frozen=True, slots=True)
+class Around:
+    """The edges of some memories that are asked for."""
+
+    ids: Sequence[str]
+    filter: Filter
+    limit_each: int | None
+    kinds: Kinds
+    matching: Matching
+
+    def parts(self, params: Params, linked: bool) -> list[str]:
+        if not self.ids:
+            return []
+        others = replace(self.filter, ids=None)
+        ids = params.add(list(self.ids), "::text[]")
+        stored = (
+            []
+            if not (linked and self.kinds.stored)
+            else _stored(ids, others, self.kinds, params, self.matching, self.limit_each)
+        )
+        return [*stored, _in_thread(ids, others, params, self.matching)] if self.kinds.sequence else stored
 
 
-def _stored(filter: Filter, kinds: Kinds, params: Params, matching: Matching, limit_each: int | None) -> list[str]:
+def around(tx: Tx, asked: Sequence[Around]) -> list[dict[str, list[StoredEdge]]]:
+    """Per memory its edges in both directions, strongest first, then by the other end's id; one statement for all."""
+    params = tx.params()
+    parts = [
+        f"SELECT {at}, x.* FROM ({part}) x" for at, one in enumerate(asked) for part in one.parts(params, tx.linked)
+    ]
+    found: list[dict[str, list[StoredEdge]]] = [{} for _ in asked]
+    for at, id, *edge in tx.rows(" UNION ALL ".join(parts), params) if parts else ():
+        found[at].setdefault(id, []).append(_edge(edge))
+    return [
+        {id: sorted(its[id], key=lambda e: strength(e, id))[: one.limit_each] for id in one.ids if id in its}
+        for one, its in zip(asked, found, strict=True)
+    ]
+
+
+def _stored(
+    ids: str, filter: Filter, kinds: Kinds, params: Params, matching: Matching, limit_each: int | None
+) -> list[str]:
     passing = clause(filter, params, matching=matching)
     when = params.add(filter.now if filter.as_of is None else filter.as_of, "::bigint")
     terms = [f"(e.valid_from IS NULL OR e.valid_from <= {when}) AND (e.valid_to IS NULL OR e.valid_to > {when})"]
@@ -81,7 +105,7 @@ def _stored(filter: Filter, kinds: Kinds, params: Params, matching: Matching, li
     # Each direction is cut to the limit on the server, so that a hub costs what few links cost.
     most = params.add(limit_each, "::bigint")
     return [
-        f"SELECT j.id, x.* FROM unnest(%(ids)s::text[]) AS j(id) CROSS JOIN LATERAL (SELECT {_COLUMNS} "
+        f"SELECT j.id, x.* FROM unnest({ids}) AS j(id) CROSS JOIN LATERAL (SELECT {_COLUMNS} "
         f"FROM thinkback.edges e JOIN thinkback.memories m ON m.space = %(space)s AND m.id = e.{far} "
         f"WHERE e.space = %(space)s AND e.{near} = j.id AND {' AND '.join(terms)} AND {passing} "
         f"ORDER BY e.weight DESC, e.{far}, e.kind LIMIT {most}) x"
@@ -89,7 +113,7 @@ def _stored(filter: Filter, kinds: Kinds, params: Params, matching: Matching, li
     ]
 
 
-def _in_thread(filter: Filter, params: Params, matching: Matching) -> str:
+def _in_thread(ids: str, filter: Filter, params: Params, matching: Matching) -> str:
     """The neighbours before and after, among the memories of the same thread that pass."""
     passing = clause(filter, params, "n", matching)
     here = clause(Filter(now=filter.now, known_at=filter.known_at, everything=True), params)
@@ -101,7 +125,7 @@ def _in_thread(filter: Filter, params: Params, matching: Matching) -> str:
             f"WHERE {passing} AND n.thread = m.thread AND n.position {side}= m.position "
             f"AND (n.position, n.id) {side} (m.position, m.id) "
             f"ORDER BY n.position {order}, n.id {order} LIMIT 1) x "
-            f"WHERE {here} AND m.id = ANY(%(ids)s::text[]) AND m.thread IS NOT NULL"
+            f"WHERE {here} AND m.id = ANY({ids}) AND m.thread IS NOT NULL"
         )
     return " UNION ALL ".join(sides)
 
@@ -110,23 +134,64 @@ def _edge(row: Sequence[Any]) -> StoredEdge:
     return StoredEdge(**dict(zip(_FIELDS, row, strict=True)))
 
 
-def between(tx: Tx, pairs: Sequence[tuple[str, str]], filter: Filter, most: int, matching: Matching) -> list[int]:
-    """How many memories lie between the two of each pair in their thread, counted up to `most`."""
-    if not pairs:
-        return []
-    params = tx.params(first=[a for a, _ in pairs], last=[b for _, b in pairs], most=most)
+Pair = tuple[StoredRecord, StoredRecord]
+
+
+def between(tx: Tx, pairs: Sequence[Pair | None], filter: Filter, most: int, matching: Matching) -> list[int]:
+    """How many memories lie between the two of each pair in their thread, counted up to `most`; None is no pair."""
+    asked = [
+        (at, pair)
+        for at, pair in enumerate(pairs)
+        if pair and pair[0].thread is not None and pair[0].thread == pair[1].thread
+    ]
+    found = [most] * len(pairs)
+    if not asked:
+        return found
+    params = tx.params(most=most, ats=[at for at, _ in asked], threads=[first.thread for _, (first, _) in asked])
+    for end, name in enumerate(("first", "last")):
+        params[f"{name}_ids"] = [pair[end].id for _, pair in asked]
+        params[f"{name}_places"] = [pair[end].position for _, pair in asked]
     passing = clause(replace(filter, ids=None), params, "n", matching)
-    ends = Filter(now=filter.now, known_at=filter.known_at, everything=True)
     sql = (
-        "SELECT CASE WHEN a.thread = b.thread THEN (SELECT count(*) FROM (SELECT 1 FROM thinkback.memories n "
-        f"WHERE {passing} AND n.thread = a.thread AND n.position BETWEEN a.position AND b.position "
-        "AND (n.position, n.id) > (a.position, a.id) AND (n.position, n.id) < (b.position, b.id) "
-        "LIMIT %(most)s::bigint) c) ELSE %(most)s::bigint END "
-        "FROM unnest(%(first)s::text[], %(last)s::text[]) WITH ORDINALITY AS j(first, last, ord) "
-        f"LEFT JOIN thinkback.memories a ON a.id = j.first AND {clause(ends, params, 'a')} "
-        f"LEFT JOIN thinkback.memories b ON b.id = j.last AND {clause(ends, params, 'b')} ORDER BY j.ord"
+        "SELECT j.at, (SELECT count(*) FROM (SELECT 1 FROM thinkback.memories n WHERE "
+        f"{passing} AND n.thread = j.thread AND n.position BETWEEN j.first AND j.last "
+        "AND (n.position, n.id) > (j.first, j.first_id) AND (n.position, n.id) < (j.last, j.last_id) "
+        "LIMIT %(most)s::bigint) c) FROM unnest(%(ats)s::bigint[], %(threads)s::text[], %(first_places)s::bigint[], "
+        "%(first_ids)s::text[], %(last_places)s::bigint[], %(last_ids)s::text[]) "
+        "AS j(at, thread, first, first_id, last, last_id)"
     )
-    return [int(found) for (found,) in tx.rows(sql, params)]
+    for at, count in tx.rows(sql, params):
+        found[at] = int(count)
+    return found
+
+
+Gaps = dict[tuple[str, str], int]
+
+
+def with_gaps(
+    tx: Tx, ids: Sequence[str], missing: Sequence[str], filter: Filter, most: int, matching: Matching
+) -> tuple[list[tuple[Any, ...]], Gaps]:
+    """Rows of present memories, and how many lie between those that follow each other in a thread; one statement.
+
+    A row has id, access count, last access and, of those that are `missing`, the columns of a record.
+    """
+    params = tx.params(ids=list(ids), missing=list(missing), most=most)
+    passing = clause(replace(filter, ids=None), params, "n", matching)
+    sql = (
+        "SELECT c.id, c.before, (SELECT count(*) FROM (SELECT 1 FROM thinkback.memories n WHERE "
+        f"{passing} AND n.thread = c.thread AND n.position BETWEEN c.start AND c.position "
+        "AND (n.position, n.id) > (c.start, c.before) AND (n.position, n.id) < (c.position, c.id) "
+        "AND c.position - c.start > 1 LIMIT %(most)s::bigint) x), c.access_count, c.last_access, m.id IS NULL, "
+        f"{COLUMNS} FROM (SELECT o.id, o.thread, o.position, o.access_count, o.last_access, lag(o.id) OVER w AS before, "
+        "lag(o.position) OVER w AS start FROM thinkback.memories o WHERE o.space = %(space)s "
+        "AND o.id = ANY(%(ids)s::text[]) AND o.retired_at IS NULL "
+        "WINDOW w AS (PARTITION BY o.thread ORDER BY o.position, o.id)) c "
+        "LEFT JOIN thinkback.memories m ON m.space = %(space)s AND m.id = c.id AND m.retired_at IS NULL "
+        "AND m.id = ANY(%(missing)s::text[])"
+    )
+    rows = tx.rows(sql, params)
+    gaps = {(row[1], row[0]): int(row[2]) for row in rows if row[1] is not None}
+    return [(row[0], row[3], row[4], *([] if row[5] else row[6:])) for row in rows], gaps
 
 
 def everything(tx: Tx) -> list[StoredEdge]:

@@ -8,60 +8,57 @@ import numpy as np
 from thinkback.model import REFLECTION, Filter, Passages, Scored, StoredRecord, Vector
 from thinkback.passages import Span
 from thinkback.stores.postgres import generations
-from thinkback.stores.postgres.filters import clause
+from thinkback.stores.postgres.filters import Params, clause
 from thinkback.stores.postgres.rows import COLUMNS, to_record
 from thinkback.stores.postgres.schema import WIDEST_HEAD
+from thinkback.stores.postgres.searches import Row
 from thinkback.stores.postgres.session import Tx
 from thinkback.stores.postgres.vectors import slack_of
 from thinkback.stores.sqlite.generations import STORED, Generation, unit_rows
 from thinkback.stores.sqlite.vector_search import cosines
 
 _MARGIN = 32  # memories read beyond the limit, so that one statement is nearly always enough
-_Row = tuple[str, float, int, int, bytes]  # id, distance of the best passage, first and last character, exact vector
 
 
-def search(
-    tx: Tx, live: Generation, vector: Vector, filter: Filter, limit: int, matching: list[int] | None
-) -> list[Scored]:
+class NearestPassages:
     """Memories by their best passage, best first, ties by id; of equal passages the earlier one."""
-    dimensions = live.space.dimensions
-    query = unit_rows([vector], dimensions)[0]
-    if limit <= 0:
-        return []
-    slack = slack_of(query)
-    most = limit + max(_MARGIN, limit // 2)
-    while True:
-        found = _nearest(tx, live, query, filter, most, slack, matching)
-        distances = [next(rows)[1] for _, rows in groupby(found, lambda row: row[0])]
-        if len(distances) < most or distances[-1] > distances[limit - 1] + slack:
-            break
-        most *= 4
-    if not found:
-        return []
-    scores = cosines(generations.unpacked((row[4] for row in found), dimensions), query).tolist()
-    best: dict[str, Scored] = {}
-    for (id, _, first, last, _), score in sorted(zip(found, scores, strict=True), key=lambda one: (-one[1], one[0][2])):
-        best.setdefault(id, Scored(id, score, Span(first, last)))
-    return sorted(best.values(), key=lambda hit: (-hit.score, hit.id))[:limit]
 
+    def __init__(
+        self, live: Generation, vector: Vector, filter: Filter, limit: int, matching: list[int] | None
+    ) -> None:
+        self._live, self._filter, self._matching = live, filter, matching
+        self._limit = limit
+        self._query = unit_rows([vector], live.space.dimensions)[0]
+        self._slack = slack_of(self._query)
+        self._most = limit + max(_MARGIN, limit // 2)
 
-def _nearest(
-    tx: Tx, live: Generation, query: Vector, filter: Filter, most: int, slack: float, matching: list[int] | None
-) -> list[_Row]:
-    half = generations.halves(query[None, :])[0]
-    params = tx.params(live=live.number, query=half, most=most, slack=slack)
-    passing = clause(filter, params, matching=matching)
-    head = "head" if live.space.dimensions <= WIDEST_HEAD else "wide"
-    sql = (
-        "SELECT n.id, n.distance, p.first, p.last, p.exact FROM (SELECT m.id, r.seq, r.distance FROM ("
-        f"SELECT v.seq, min(v.{head} <#> %(query)b) AS distance FROM thinkback.passages v "
-        "WHERE v.space = %(space)s AND v.generation = %(live)s GROUP BY v.seq ORDER BY distance) r "
-        f"JOIN thinkback.memories m ON m.space = %(space)s AND m.seq = r.seq WHERE {passing} "
-        "ORDER BY r.distance LIMIT %(most)s) n JOIN thinkback.passages p "
-        "ON p.space = %(space)s AND p.generation = %(live)s AND p.seq = n.seq "
-        f"AND p.{head} <#> %(query)b <= n.distance + %(slack)s ORDER BY n.distance, n.id"
-    )
-    return tx.rows(sql, params)
+    def sql(self, params: Params) -> str:
+        head = "head" if self._live.space.dimensions <= WIDEST_HEAD else "wide"
+        live, query = params.add(self._live.number), params.add_binary(generations.halves(self._query[None, :])[0])
+        passing = clause(self._filter, params, matching=self._matching)
+        return (
+            "SELECT n.id, n.distance, NULL::bigint, p.first, p.last, p.exact FROM (SELECT m.id, r.seq, r.distance FROM ("
+            f"SELECT v.seq, min(v.{head} <#> {query}) AS distance FROM thinkback.passages v "
+            f"WHERE v.space = %(space)s AND v.generation = {live} GROUP BY v.seq ORDER BY distance) r "
+            f"JOIN thinkback.memories m ON m.space = %(space)s AND m.seq = r.seq WHERE {passing} "
+            f"ORDER BY r.distance LIMIT {params.add(self._most)}) n JOIN thinkback.passages p "
+            f"ON p.space = %(space)s AND p.generation = {live} AND p.seq = n.seq "
+            f"AND p.{head} <#> {query} <= n.distance + {params.add(self._slack, '::float8')}"
+        )
+
+    def read(self, rows: list[Row]) -> list[Scored] | None:
+        distances = sorted({row[0]: row[1] for row in rows}.values())
+        if len(distances) >= self._most and distances[-1] <= distances[self._limit - 1] + self._slack:
+            self._most *= 4
+            return None
+        if not rows:
+            return []
+        exact = generations.unpacked((row[5] for row in rows), self._live.space.dimensions)
+        scores = cosines(exact, self._query).tolist()
+        best: dict[str, Scored] = {}
+        for row, score in sorted(zip(rows, scores, strict=True), key=lambda one: (-one[1], one[0][3])):
+            best.setdefault(row[0], Scored(row[0], score, Span(row[3], row[4])))
+        return sorted(best.values(), key=lambda hit: (-hit.score, hit.id))[: self._limit]
 
 
 def of(tx: Tx, ids: Sequence[str]) -> dict[str, Passages]:

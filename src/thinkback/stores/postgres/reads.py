@@ -1,6 +1,7 @@
 """Reading memories: by id, by page, by version, by date; and all there is, for exports."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -11,6 +12,7 @@ from thinkback.stores.base import Snapshot
 from thinkback.stores.postgres import generations, journal, links, passages
 from thinkback.stores.postgres.filters import Params, clause
 from thinkback.stores.postgres.rows import COLUMNS, select, to_record
+from thinkback.stores.postgres.searches import Row
 from thinkback.stores.postgres.session import Tx
 from thinkback.stores.sqlite.generations import STORED
 
@@ -73,48 +75,91 @@ def _created(tx: Tx, id: str) -> int:
     return int(created)
 
 
-def count(tx: Tx, filter: Filter, matching: Matching) -> int:
+@dataclass(frozen=True, slots=True)
+class Counted:
     """How many memories pass."""
-    params = tx.params()
-    passing = clause(filter, params, matching=matching)
-    return int(tx.value(f"SELECT count(*) FROM thinkback.memories m WHERE {passing}", params))
+
+    filter: Filter
+    matching: Matching
+
+    def sql(self, params: Params) -> str:
+        passing = clause(self.filter, params, matching=self.matching)
+        return (
+            "SELECT NULL::text, NULL::float8, count(*), NULL::integer, NULL::integer, NULL::bytea "
+            f"FROM thinkback.memories m WHERE {passing}"
+        )
+
+    def read(self, rows: list[Row]) -> int:
+        return int(rows[0][2])
 
 
-def recent(tx: Tx, filter: Filter, limit: int, matching: Matching) -> list[Scored]:
+_DATED = "SELECT m.id, NULL::float8, m.date, NULL::integer, NULL::integer, NULL::bytea FROM thinkback.memories m"
+
+
+@dataclass(frozen=True, slots=True)
+class Recent:
     """The newest by date; ties by id."""
-    params = tx.params(most=limit)
-    passing = clause(filter, params, matching=matching)
-    sql = (
-        f"SELECT m.id, m.date FROM thinkback.memories m WHERE {passing} "
-        "ORDER BY m.date DESC, m.id LIMIT greatest(%(most)s::bigint, 0)"
-    )
-    return [Scored(id, float(date)) for id, date in tx.rows(sql, params)]
+
+    filter: Filter
+    limit: int
+    matching: Matching
+
+    def sql(self, params: Params) -> str:
+        passing = clause(self.filter, params, matching=self.matching)
+        most = params.add(max(self.limit, 0), "::bigint")
+        return f"{_DATED} WHERE {passing} ORDER BY m.date DESC, m.id LIMIT {most}"
+
+    def read(self, rows: list[Row]) -> list[Scored]:
+        newest = sorted(rows, key=lambda row: (-row[2], row[0]))
+        return [Scored(row[0], float(row[2])) for row in newest]
 
 
-def dated(tx: Tx, moment: int, filter: Filter, limit: int, matching: Matching) -> list[Scored]:
+@dataclass(frozen=True, slots=True)
+class Dated:
     """The nearest by date to a moment; ties by id. Each side is walked along the index, and only as far as needed."""
-    params = tx.params(most=limit, moment=moment)
-    passing = clause(filter, params, matching=matching)
-    sides = (("<=", "m.date DESC, m.id"), (">", "m.date, m.id"))
-    sql = " UNION ALL ".join(
-        f"(SELECT m.id, m.date FROM thinkback.memories m WHERE {passing} AND m.date {side} %(moment)s::bigint "
-        f"ORDER BY {order} LIMIT greatest(%(most)s::bigint, 0))"
-        for side, order in sides
-    )
-    near = [Scored(id, float(-abs(date - moment))) for id, date in tx.rows(sql, params)]
-    return sorted(near, key=lambda hit: (-hit.score, hit.id))[: max(limit, 0)]
+
+    moment: int
+    filter: Filter
+    limit: int
+    matching: Matching
+
+    def sql(self, params: Params) -> str:
+        passing = clause(self.filter, params, matching=self.matching)
+        moment, most = params.add(self.moment, "::bigint"), params.add(max(self.limit, 0), "::bigint")
+        sides = (("<=", "m.date DESC, m.id"), (">", "m.date, m.id"))
+        return " UNION ALL ".join(
+            f"({_DATED} WHERE {passing} AND m.date {side} {moment} ORDER BY {order} LIMIT {most})"
+            for side, order in sides
+        )
+
+    def read(self, rows: list[Row]) -> list[Scored]:
+        near = [Scored(row[0], float(-abs(row[2] - self.moment))) for row in rows]
+        return sorted(near, key=lambda hit: (-hit.score, hit.id))[: max(self.limit, 0)]
 
 
-def about(tx: Tx, begin: int, end: int, filter: Filter, limit: int, matching: Matching) -> list[Scored]:
+@dataclass(frozen=True, slots=True)
+class About:
     """Those whose text tells of a time that overlaps [begin, end), the nearest middle first; ties by id."""
-    params = tx.params(most=limit, middle=(begin + end) // 2, begin=begin, end=end)
-    passing = clause(filter, params, matching=matching)
-    sql = (
-        "SELECT m.id, abs((m.about_from + m.about_to) / 2 - %(middle)s::bigint) AS away FROM thinkback.memories m "
-        f"WHERE m.about_from IS NOT NULL AND m.about_from < %(end)s::bigint AND m.about_to > %(begin)s::bigint AND {passing} "
-        "ORDER BY away, m.id LIMIT greatest(%(most)s::bigint, 0)"
-    )
-    return [Scored(id, float(-away)) for id, away in tx.rows(sql, params)]
+
+    begin: int
+    end: int
+    filter: Filter
+    limit: int
+    matching: Matching
+
+    def sql(self, params: Params) -> str:
+        passing = clause(self.filter, params, matching=self.matching)
+        middle, most = params.add((self.begin + self.end) // 2, "::bigint"), params.add(max(self.limit, 0), "::bigint")
+        begin, end = params.add(self.begin, "::bigint"), params.add(self.end, "::bigint")
+        return (
+            f"SELECT m.id, NULL::float8, abs((m.about_from + m.about_to) / 2 - {middle}) AS away, NULL::integer, "
+            "NULL::integer, NULL::bytea FROM thinkback.memories m "
+            f"WHERE m.about_from IS NOT NULL AND m.about_from < {end} AND m.about_to > {begin} AND {passing} "
+            f"ORDER BY away, m.id LIMIT {most}"
+        )
+
+    def read(self, rows: list[Row]) -> list[Scored]:
+        return [Scored(row[0], float(-row[2])) for row in sorted(rows, key=lambda row: (row[2], row[0]))]
 
 
 def history(tx: Tx, id: str) -> list[StoredRecord]:

@@ -32,6 +32,7 @@ BY_SPACE = (
 )
 EVERYWHERE = ("directory", "tokens", "schema_version")
 WIDEST_HEAD = 1024  # numbers of a half-precision vector that fit into an index entry
+RARE_KINDS = ("preference", "reflection")  # have an index, because searches ask for them alone
 _LOCK = 0x7468696E6B  # of migrations, in this database
 _TYPES = {
     "fraction": "double precision",
@@ -246,6 +247,13 @@ def _by_what_it_is_about(connection: Connection) -> None:
     connection.execute(f"CREATE INDEX memories_about ON thinkback.memories (space, about_from, about_to) {where}")
 
 
+def _by_rare_kinds(connection: Connection) -> None:
+    """Index the memories of kinds that are searched alone."""
+    kinds = ", ".join(f"'{kind}'" for kind in RARE_KINDS)
+    where = f"WHERE kind IN ({kinds}) AND retired_at IS NULL"
+    connection.execute(f"CREATE INDEX memories_kind ON thinkback.memories (space, kind) {where}")
+
+
 _added: list[str] = []  # fields that came after version 1
 
 
@@ -271,6 +279,7 @@ MIGRATIONS: tuple[Migration, ...] = (
     adds("about_to", "time"),
     adds("about_given", "flag", "0"),
     _by_what_it_is_about,
+    _by_rare_kinds,
 )
 VERSION = len(MIGRATIONS)
 FIELDS_KNOWN = tuple(name for name, _ in _FIRST_FIELDS) + tuple(_added)

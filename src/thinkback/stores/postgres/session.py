@@ -21,6 +21,11 @@ COUNTERS = (
     "store_id, changes, touches, contents, last_seq, last_entry, last_generation, live, "
     "documents, tokens, themes, theme_tokens, exact_tokens, passages"
 )
+_TAGS = (
+    "SELECT coalesce(json_object_agg(x.tag, x.holding), '{{}}') FROM (SELECT t.tag, count(*) AS holding "
+    "FROM thinkback.memory_tags t JOIN thinkback.memories m ON m.space = {space} AND m.seq = t.seq "
+    "WHERE t.space = {space} AND m.retired_at IS NULL GROUP BY t.tag ORDER BY t.tag) x"
+)
 _PAUSE_S = 0.05  # before a second try, doubled with each
 
 
@@ -51,9 +56,13 @@ class Counters:
 class Tx:
     """One transaction of one space on one connection; threads may share it, statements run one after another."""
 
-    def __init__(self, connection: Connection, space: int, counters: Counters | None = None) -> None:
+    def __init__(
+        self, connection: Connection, space: int, counters: Counters | None = None, linked: bool = True
+    ) -> None:
         self.connection = connection
         self.space = space
+        self.linked = linked  # whether there may be stored links
+        self.tags: Mapping[str, int] | None = None  # if they were read with the counters
         self._counters = counters
 
     def params(self, **more: Any) -> Params:
@@ -129,15 +138,22 @@ class Sessions:
         return getattr(self._local, "tx", None)
 
     @contextmanager
-    def view(self) -> Iterator[Tx]:
-        """Reads of one moment; inside this thread's write transaction, that one's."""
+    def view(self, tags_known: int | None = None) -> Iterator[Tx]:
+        """Reads of one moment; inside this thread's write transaction, that one's.
+
+        With `tags_known`, the count of contents at which the caller read the tags, changed ones are read in the same message.
+        """
         current = self.current
         if current is not None:
             yield current
             return
-        with self._begun("ISOLATION LEVEL REPEATABLE READ READ ONLY") as (connection, counters), errors.translated():
+        how = "ISOLATION LEVEL REPEATABLE READ READ ONLY"
+        tags = "NULL" if tags_known is None else f"CASE WHEN s.contents <> {tags_known} THEN ({_TAGS}) END"
+        with self._begun(how, "", tags) as (connection, row), errors.translated():
             try:
-                yield Tx(connection, self.space, counters)
+                tx = Tx(connection, self.space, counters_of([row[:-2]]), row[-2])
+                tx.tags = row[-1]
+                yield tx
             finally:
                 _end(connection, "COMMIT")
 
@@ -182,8 +198,8 @@ class Sessions:
             return
         if self.server.read_only:
             raise StoreReadOnly(f"{self.server.name} was opened with read_only=True and cannot be changed")
-        with self._begun("ISOLATION LEVEL READ COMMITTED", " FOR UPDATE") as (connection, counters):
-            tx = Tx(connection, self.space, counters)
+        with self._begun("ISOLATION LEVEL READ COMMITTED", " FOR UPDATE") as (connection, row):
+            tx = Tx(connection, self.space, counters_of([row[:-2]]))
             self._local.tx = tx
             try:
                 with errors.translated():
@@ -208,20 +224,23 @@ class Sessions:
             tx.connection.execute("RELEASE SAVEPOINT inner_write")
 
     @contextmanager
-    def _begun(self, how: str, lock: str = "") -> Iterator[tuple[Connection, Counters]]:
-        """A connection with a transaction begun, and the counters of the space; a broken connection is replaced.
+    def _begun(self, how: str, lock: str = "", tags: str = "NULL") -> Iterator[tuple[Connection, tuple[Any, ...]]]:
+        """A connection with a transaction begun; the counters of the space, whether it has links, and the tags.
+
+        A broken connection is replaced.
 
         All of it is one message to the server. What is small is not worth compiling there, so that is left off.
         """
-        begin = (
+        message = (
             f"BEGIN {how}; SET LOCAL thinkback.space = '{self.space}'; SET LOCAL jit = off; "
-            f"SELECT {COUNTERS} FROM thinkback.spaces s WHERE s.space = {self.space}{lock}"
+            f"SELECT {COUNTERS}, EXISTS (SELECT 1 FROM thinkback.edges e WHERE e.space = {self.space}), "
+            f"{tags.format(space=self.space)} FROM thinkback.spaces s WHERE s.space = {self.space}{lock}"
         )
         for attempt in range(errors.TRIES):
             with self.server.connection() as connection:
                 try:
-                    begun = connection.execute(begin)
-                    counters = counters_of(_last_rows(begun))
+                    rows = begin(connection, message)
+                    counters_of(rows and [rows[0][:-2]])
                 except NotFound:
                     _end(connection, "ROLLBACK")
                     raise
@@ -229,7 +248,7 @@ class Sessions:
                     if attempt + 1 == errors.TRIES or not isinstance(errors.of(error), StoreUnreachable):
                         raise
                 else:
-                    yield connection, counters
+                    yield connection, rows[0]
                     return
             time.sleep(_PAUSE_S * 2**attempt)
             self.server.discard_broken()
@@ -245,8 +264,9 @@ class Sessions:
         return once()
 
 
-def _last_rows(cursor: psycopg.Cursor[Any]) -> list[tuple[Any, ...]]:
-    """The rows of the last of several statements."""
+def begin(connection: Connection, message: str) -> list[tuple[Any, ...]]:
+    """Begins a transaction with several statements in one message; the rows of the last."""
+    cursor = connection.execute(message)
     while cursor.nextset():
         pass
     return cursor.fetchall()

@@ -4,15 +4,13 @@ import os
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from copy import copy
-from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from thinkback.errors import StoreReadOnly
 from thinkback.ids import Entropy, IdSource
 from thinkback.inputs import validate
 from thinkback.model import (
-    SEQUENCE,
     ApproximateIndex,
     Draft,
     Filter,
@@ -36,41 +34,27 @@ from thinkback.stores.base import (
     Records,
     Scores,
     Snapshot,
+    Store,
     StoreState,
 )
 from thinkback.stores.postgres import (
     generations,
     health,
     journal,
-    keywords,
     links,
     passages,
     reads,
-    vectors,
     words,
     writes,
 )
-from thinkback.stores.postgres.filters import beyond_sql, where_beyond_sql
-from thinkback.stores.postgres.history_index import HistoryIndex
+from thinkback.stores.postgres.asks import Asks, Caches, together
+from thinkback.stores.postgres.gathering import Gathering
 from thinkback.stores.postgres.schema import VERSION
 from thinkback.stores.postgres.server import Server
 from thinkback.stores.postgres.session import Sessions, Tx
-from thinkback.stores.record_cache import RecordCache
-from thinkback.stores.sqlite.generations import Generation
-from thinkback.stores.sqlite.links import Kinds
+from thinkback.stores.together import NOTHING, Call
 
 T = TypeVar("T")
-
-
-@dataclass(slots=True)
-class _Caches:
-    """What a process remembers of a space; each entry is valid for the counters it was read at."""
-
-    records: RecordCache = field(default_factory=RecordCache)
-    frequencies: keywords.Frequencies = field(default_factory=keywords.Frequencies)
-    history: HistoryIndex = field(default_factory=HistoryIndex)
-    tags: tuple[tuple[str, int], Mapping[str, int]] = (("", -1), MappingProxyType({}))
-    live: tuple[tuple[str, int], Generation | None] = (("", -1), None)
 
 
 class PostgresStore:
@@ -90,8 +74,11 @@ class PostgresStore:
         self._sessions = Sessions(server, space)
         self._ids = IdSource(entropy)
         self._release = release
-        self._caches = _Caches()
+        self._caches = Caches()
         self._view: Tx | None = None
+        self._told: list[tuple[Call, Any]] = []  # answers that a view has read ahead
+        self._noted: list[Call] | None = None  # of a rehearsal
+        self._gaps: tuple[Filter, int, links.Gaps] | None = None  # between memories that a view has read
 
     # -- identity and lifetime
 
@@ -118,9 +105,12 @@ class PostgresStore:
         if self._view is not None or self.in_transaction:
             yield self
             return
-        with self._sessions.view() as tx:
+        with self._sessions.view(self._caches.tags[0][1]) as tx:
+            if tx.tags is not None:
+                at = (tx.counters.store_id, tx.counters.contents)
+                self._caches.tags = (at, MappingProxyType(dict(tx.tags)))
             pinned = copy(self)
-            pinned._view = tx
+            pinned._view, pinned._told, pinned._gaps = tx, [], None
             yield pinned
 
     @contextmanager
@@ -141,15 +131,33 @@ class PostgresStore:
             raise StoreReadOnly("a view of a store cannot be changed", code="view")
         return self._sessions.write(work)
 
-    def _matching(self, tx: Tx, filter: Filter) -> list[int] | None:
-        """The versions whose metadata pass what SQL cannot compare; None if there is nothing of that kind."""
-        wanted, where = beyond_sql(filter), where_beyond_sql(filter)
-        if not wanted and where is None:
-            return None
-        law = Filter(now=filter.now, everything=True, known_at=filter.known_at, metadata=tuple(wanted), where=where)
-        params = tx.params(keys=[key for key, _ in wanted])
-        found = health.records_where(tx, "AND m.metadata::jsonb ?& %(keys)s::text[]", params)
-        return [seq for seq, record in found if law.rejects(record) is None]
+    @property
+    def _asks(self) -> Asks:
+        return Asks(self._caches, self.in_transaction)
+
+    def rehearse(self, search: Callable[[Store], object]) -> bool:
+        """Runs a search that finds nothing, and reads what it looked for in one statement; for views."""
+        noting = copy(self)
+        noting._noted = []
+        search(noting)
+
+        def work(tx: Tx) -> None:
+            self._told.extend(together(tx, self._asks, noting._noted or ()))
+
+        if self._view is not None and noting._noted:
+            self._read(work)
+        return self._view is not None and bool(noting._noted)
+
+    def _answer(self, method: str, *given: Any, **named: Any) -> Any:
+        call = Call(method, given, named)
+        told = [answer for known, answer in self._told if known.same(call)]
+        if not told and self._noted is not None:
+            self._noted.append(call)
+            return NOTHING[method]
+        answer = told[0] if told else self._read(lambda tx: self._asks.answer(tx, [call])[0])
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
 
     # -- memories
 
@@ -196,23 +204,36 @@ class PostgresStore:
         return False
 
     def get(self, ids: Sequence[str], known_at: int | None = None) -> dict[str, StoredRecord]:
-        def work(tx: Tx) -> dict[str, StoredRecord]:
-            if known_at is not None or self.in_transaction:
-                return reads.get(tx, ids, known_at)
-            return self._caches.records.get(
-                ids, tx.counters.state, lambda some: reads.get(tx, some, None), lambda some: reads.accesses(tx, some)
-            )
+        return self._read(lambda tx: self._get(tx, ids, known_at))
 
-        return self._read(work)
+    def _get(self, tx: Tx, ids: Sequence[str], known_at: int | None) -> dict[str, StoredRecord]:
+        if known_at is not None or self.in_transaction:
+            return reads.get(tx, ids, known_at)
+        return self._caches.records.get(
+            ids, tx.counters.state, lambda some: reads.get(tx, some, None), lambda some: reads.accesses(tx, some)
+        )
+
+    def gather(self, ids: Sequence[str], filter: Filter, steps: int) -> None:
+        """Reads records that are not known yet, with the gaps between them in their threads; for views."""
+        if self._view is None or self.in_transaction or filter.known_at is not None:
+            return
+
+        def work(tx: Tx) -> None:
+            wanted = Gathering(tx, ids, filter, steps, self._asks.matching(tx, filter))
+            self._caches.records.get(ids, tx.counters.state, wanted.records, wanted.accesses)
+            if wanted.gaps is not None:
+                self._gaps = (filter, steps, wanted.gaps)
+
+        self._read(work)
 
     def list(self, filter: Filter, limit: int | None, after: str | None = None) -> Records:
-        return self._read(lambda tx: reads.page(tx, filter, limit, after, self._matching(tx, filter)))
+        return self._read(lambda tx: reads.page(tx, filter, limit, after, self._asks.matching(tx, filter)))
 
     def ids_ending(self, ending: str, limit: int) -> Ids:
         return self._read(lambda tx: reads.ids_ending(tx, ending, limit))
 
     def count(self, filter: Filter) -> int:
-        return self._read(lambda tx: reads.count(tx, filter, self._matching(tx, filter)))
+        return cast(int, self._answer("count", filter))
 
     def history(self, id: str) -> Records:
         return self._read(lambda tx: reads.history(tx, id))
@@ -247,11 +268,22 @@ class PostgresStore:
         kinds: Sequence[str] = (),
         without: Sequence[str] = (),
     ) -> dict[str, Edges]:
-        wanted = Kinds(tuple(kinds), tuple(without) if sequence else (*without, SEQUENCE))
-        return self._read(lambda tx: links.around(tx, ids, filter, limit_each, wanted, self._matching(tx, filter)))
+        return cast(
+            dict[str, Edges], self._answer("edges", ids, filter, limit_each, sequence, kinds=kinds, without=without)
+        )
 
     def between(self, pairs: Sequence[tuple[str, str]], filter: Filter, most: int) -> Counts:
-        return self._read(lambda tx: links.between(tx, pairs, filter, most, self._matching(tx, filter)))
+        def work(tx: Tx) -> Counts:
+            if self._gaps is not None and self._gaps[:2] == (filter, most) and set(pairs) <= self._gaps[2].keys():
+                return [self._gaps[2][pair] for pair in pairs]
+            records = self._get(tx, list(dict.fromkeys(id for pair in pairs for id in pair)), filter.known_at)
+            known = [
+                (records[first], records[last]) if first in records and last in records else None
+                for first, last in pairs
+            ]
+            return links.between(tx, known, filter, most, self._asks.matching(tx, filter))
+
+        return self._read(work)
 
     def export_edges(self) -> Iterator[StoredEdge]:
         yield from self._read(links.everything)
@@ -272,39 +304,19 @@ class PostgresStore:
         def work(tx: Tx) -> tuple[int, Mapping[str, int]]:
             spelt = words.plain(words_)
             terms = [term for some in spelt.values() for term in some]
-            counts = self._frequencies().of(tx, words.PRESENT, terms)
+            counts = self._asks.frequencies().of(tx, words.PRESENT, terms)
             found = {word: min((counts[term] for term in some), default=0) for word, some in spelt.items()}
             return tx.counters.documents, found
 
         return self._read(work)
 
-    def _frequencies(self) -> keywords.Frequencies:
-        """Uncommitted rows must not reach the shared cache: the transaction may be rolled back."""
-        return keywords.Frequencies() if self.in_transaction else self._caches.frequencies
-
     # -- search
 
     def search_keywords(self, query: KeywordQuery, filter: Filter, limit: int) -> Scores:
-        def work(tx: Tx) -> Scores:
-            matching = self._matching(tx, filter)
-            if filter.known_at is not None:
-                index = HistoryIndex() if self.in_transaction else self._caches.history
-                return index.search(tx, query, filter, limit, matching)
-            return keywords.search(tx, query, filter, limit, self._frequencies(), matching)
-
-        return self._read(work)
+        return cast(Scores, self._answer("search_keywords", query, filter, limit))
 
     def search_vectors(self, vector: Vector, filter: Filter, limit: int, *, long: bool = True) -> Scores:
-        def work(tx: Tx) -> Scores:
-            live = self._live(tx)
-            if live is None:
-                return []
-            if set(filter.kinds) == {"reflection"} and not tx.counters.themes and filter.known_at is None:
-                return []
-            whole = long or not tx.counters.passages
-            return vectors.search(tx, live, vector, filter, limit, self._matching(tx, filter), long=whole)
-
-        return self._read(work)
+        return cast(Scores, self._answer("search_vectors", vector, filter, limit, long=long))
 
     def search_hnsw(
         self, vector: Vector, filter: Filter, limit: int, *, long: bool = True
@@ -312,36 +324,21 @@ class PostgresStore:
         return self.search_vectors(vector, filter, limit, long=long), None
 
     def search_passages(self, vector: Vector, filter: Filter, limit: int) -> Scores:
-        def work(tx: Tx) -> Scores:
-            live = self._live(tx) if tx.counters.passages else None
-            if live is None:
-                return []
-            return passages.search(tx, live, vector, filter, limit, self._matching(tx, filter))
-
-        return self._read(work)
-
-    def _live(self, tx: Tx) -> Generation | None:
-        """The live generation, which only a finished re-embedding changes."""
-        at = (tx.counters.store_id, tx.counters.live or 0)
-        if self.in_transaction:
-            return generations.generation(tx)
-        if self._caches.live[0] != at:
-            self._caches.live = (at, generations.generation(tx))
-        return self._caches.live[1]
+        return cast(Scores, self._answer("search_passages", vector, filter, limit))
 
     def recent(self, filter: Filter, limit: int) -> Scores:
-        return self._read(lambda tx: reads.recent(tx, filter, limit, self._matching(tx, filter)))
+        return cast(Scores, self._answer("recent", filter, limit))
 
     def dated(self, moment: int, filter: Filter, limit: int) -> Scores:
-        return self._read(lambda tx: reads.dated(tx, moment, filter, limit, self._matching(tx, filter)))
+        return cast(Scores, self._answer("dated", moment, filter, limit))
 
     def about(self, begin: int, end: int, filter: Filter, limit: int) -> Scores:
-        return self._read(lambda tx: reads.about(tx, begin, end, filter, limit, self._matching(tx, filter)))
+        return cast(Scores, self._answer("about", begin, end, filter, limit))
 
     # -- vectors
 
     def embedding_space(self) -> EmbeddingSpace | None:
-        live = self._read(self._live)
+        live = self._read(self._asks.live)
         return None if live is None else live.space
 
     def vectors(self, ids: Sequence[str]) -> dict[str, Vector]:

@@ -7,9 +7,9 @@ import numpy as np
 
 from thinkback.model import Filter, Scored, Vector
 from thinkback.stores.postgres import generations
-from thinkback.stores.postgres.filters import clause
-from thinkback.stores.postgres.schema import WIDEST_HEAD
-from thinkback.stores.postgres.session import Tx
+from thinkback.stores.postgres.filters import Params, clause
+from thinkback.stores.postgres.schema import RARE_KINDS, WIDEST_HEAD
+from thinkback.stores.postgres.searches import Row
 from thinkback.stores.sqlite.generations import Generation, unit_rows
 from thinkback.stores.sqlite.vector_search import cosines
 
@@ -19,40 +19,65 @@ _LENGTH = 2e-6  # how far a stored vector's length may be from 1, twice
 _MARGIN = 32  # candidates read beyond the limit, so that one statement is nearly always enough
 
 
-_NO_PASSAGES = (
-    "AND NOT EXISTS (SELECT 1 FROM thinkback.passages p WHERE p.space = %(space)s AND p.generation = %(live)s "
-    "AND p.seq = m.seq) "
-)
-
-
-def search(
-    tx: Tx,
-    live: Generation,
-    vector: Vector,
-    filter: Filter,
-    limit: int,
-    matching: list[int] | None,
-    *,
-    long: bool = True,
-) -> list[Scored]:
+class Nearest:
     """The nearest memories, best first, ties by id; without `long`, those that have no passages."""
-    dimensions = live.space.dimensions
-    query = unit_rows([vector], dimensions)[0]
-    if limit <= 0:
-        return []
-    slack = slack_of(query)
-    most = limit + max(_MARGIN, limit // 2)
-    while True:
-        found = _nearest(tx, live, query, filter, most, matching, "" if long else _NO_PASSAGES)
-        # Distances rise, and a row farther than the last wanted one by more than the slack cannot be among the best.
-        if len(found) < most or found[-1][1] > found[limit - 1][1] + slack:
-            break
-        most *= 4
-    if not found:
-        return []
-    scores = cosines(generations.unpacked((exact for _, _, exact in found), dimensions), query)
-    hits = [Scored(id, score) for (id, _, _), score in zip(found, scores.tolist(), strict=True)]
-    return sorted(hits, key=lambda hit: (-hit.score, hit.id))[:limit]
+
+    def __init__(
+        self,
+        live: Generation,
+        vector: Vector,
+        filter: Filter,
+        limit: int,
+        matching: list[int] | None,
+        *,
+        long: bool = True,
+    ) -> None:
+        self._live, self._filter, self._matching, self._long = live, filter, matching, long
+        self._limit = limit
+        self._query = unit_rows([vector], live.space.dimensions)[0]
+        self._most = limit + max(_MARGIN, limit // 2)
+
+    def sql(self, params: Params) -> str:
+        head = "head" if self._live.space.dimensions <= WIDEST_HEAD else "wide"
+        live, query = params.add(self._live.number), params.add_binary(generations.halves(self._query[None, :])[0])
+        passing = clause(self._filter, params, matching=self._matching)
+        no_passages = (
+            "AND NOT EXISTS (SELECT 1 FROM thinkback.passages p WHERE p.space = %(space)s "
+            f"AND p.generation = {live} AND p.seq = m.seq) "
+        )
+        # Of many, the inner sort needs the index alone, and memories are joined in its order, only as far as needed; of few
+        # it is better to begin with the memories.
+        near = (
+            f"(SELECT v.seq, v.{head} <#> {query} AS distance FROM thinkback.vectors v "
+            f"WHERE v.space = %(space)s AND v.generation = {live} {'' if few(self._filter) else 'ORDER BY distance'})"
+        )
+        return (
+            "SELECT n.id, n.distance, NULL::bigint, NULL::integer, NULL::integer, e.exact FROM ("
+            f"SELECT m.id, r.seq, r.distance FROM {near} r "
+            f"JOIN thinkback.memories m ON m.space = %(space)s AND m.seq = r.seq WHERE {passing} "
+            f"{'' if self._long else no_passages}"
+            f"ORDER BY r.distance LIMIT {params.add(self._most)}) n JOIN thinkback.vectors e "
+            f"ON e.space = %(space)s AND e.generation = {live} AND e.seq = n.seq"
+        )
+
+    def read(self, rows: list[Row]) -> list[Scored] | None:
+        distances = sorted(row[1] for row in rows)
+        # A row farther than the last wanted one by more than the slack cannot be among the best.
+        if len(rows) >= self._most and distances[-1] <= distances[self._limit - 1] + slack_of(self._query):
+            self._most *= 4
+            return None
+        if not rows:
+            return []
+        exact = generations.unpacked((row[5] for row in rows), self._live.space.dimensions)
+        scores = cosines(exact, self._query).tolist()
+        best = sorted(zip(scores, (row[0] for row in rows), strict=True), key=lambda one: (-one[0], one[1]))
+        return [Scored(id, score) for score, id in best[: self._limit]]
+
+
+def few(filter: Filter) -> bool:
+    """Whether an index of memories leads to the few that pass."""
+    rare = bool(filter.kinds) and set(filter.kinds) <= set(RARE_KINDS)
+    return rare or filter.ids is not None or bool(filter.threads) or bool(filter.tags)
 
 
 def slack_of(query: Vector) -> float:
@@ -60,21 +85,3 @@ def slack_of(query: Vector) -> float:
     exact = query.astype(np.float64)
     rounded = float(np.linalg.norm(exact - query.astype(np.float16).astype(np.float64)))
     return 2 * (1.01 * (_HALF + rounded + len(query) * _SINGLE) + _LENGTH)
-
-
-def _nearest(
-    tx: Tx, live: Generation, query: Vector, filter: Filter, most: int, matching: list[int] | None, also: str
-) -> list[tuple[str, float, bytes]]:
-    params = tx.params(live=live.number, query=generations.halves(query[None, :])[0], most=most)
-    passing = clause(filter, params, matching=matching)
-    head = "head" if live.space.dimensions <= WIDEST_HEAD else "wide"
-    # The inner sort needs the index alone; memories are joined in its order, only as far as needed.
-    sql = (
-        "SELECT n.id, n.distance, e.exact FROM (SELECT m.id, r.seq, r.distance FROM ("
-        f"SELECT v.seq, v.{head} <#> %(query)b AS distance FROM thinkback.vectors v "
-        "WHERE v.space = %(space)s AND v.generation = %(live)s ORDER BY distance) r "
-        f"JOIN thinkback.memories m ON m.space = %(space)s AND m.seq = r.seq WHERE {passing} {also}"
-        "ORDER BY r.distance LIMIT %(most)s) n JOIN thinkback.vectors e "
-        "ON e.space = %(space)s AND e.generation = %(live)s AND e.seq = n.seq ORDER BY n.distance"
-    )
-    return tx.rows(sql, params)

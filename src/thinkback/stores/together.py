@@ -1,0 +1,60 @@
+"""Several reads at once, for a store that pays for every statement.
+
+A search is rehearsed first: it finds nothing, and what it looks for is noted. The store reads all of that together, and the search
+itself finds its answers there.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+
+from thinkback.model import Filter
+from thinkback.stores.base import Store
+
+NOTHING: Mapping[str, Any] = {
+    "search_keywords": [],
+    "search_vectors": [],
+    "search_passages": [],
+    "recent": [],
+    "dated": [],
+    "about": [],
+    "count": 0,
+    "edges": {},
+}  # what a rehearsal finds, by method
+
+
+@runtime_checkable
+class ReadsTogether(Protocol):
+    """A store whose views can read the answers of several calls in one statement."""
+
+    def rehearse(self, search: Callable[[Store], object]) -> bool:
+        """Run a search that finds nothing, and read what it looked for; False if it looked for nothing new."""
+        ...
+
+    def gather(self, ids: Sequence[str], filter: Filter, steps: int) -> None:
+        """Read what `get` and, for those that follow each other in a thread, `between` will be asked for, in one statement."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Call:
+    """A read: the method of the store, and its arguments."""
+
+    method: str
+    given: tuple[Any, ...]
+    named: Mapping[str, Any] = field(default_factory=dict)
+
+    def same(self, other: "Call") -> bool:
+        """Whether both read the same; vectors are the same if they are one object."""
+        return (
+            self.method == other.method
+            and self.named == other.named
+            and len(self.given) == len(other.given)
+            and all(map(_equal, self.given, other.given))
+        )
+
+
+def _equal(one: Any, other: Any) -> bool:
+    return one is other or (not isinstance(one, np.ndarray) and not isinstance(other, np.ndarray) and one == other)
