@@ -1,8 +1,9 @@
 """What happens when things go wrong: each fault has one clear error, and nothing acknowledged is lost."""
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import psycopg
 import pytest
@@ -21,7 +22,7 @@ from thinkback.errors import (
 )
 from thinkback.model import Draft
 from thinkback.stores.base import Store
-from thinkback.stores.postgres import PostgresSpaces, admin, errors, schema
+from thinkback.stores.postgres import PostgresSpaces, admin, errors, schema, session
 from thinkback.stores.postgres import server as servers
 from thinkback.testing.contract.words import NOW, by_keyword, everything, ids, put, put_one
 
@@ -80,6 +81,28 @@ def test_a_recall_outlives_connections_that_were_cut(server: LocalServer) -> Non
             _cut(url)
             put(store, "a dog")
         assert store.count(everything()) == 4
+    spaces.close()
+
+
+def test_a_write_whose_answer_was_lost_is_kept_once(server: LocalServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    spaces = PostgresSpaces(server.database())
+    store = spaces.open("alice")
+    put(store, "a cat")
+    at_once = session.Sessions.at_once
+
+    def lost(self: session.Sessions, sql: str, params: Mapping[str, Any]) -> list[tuple[Any, ...]]:
+        if next(committed):
+            at_once(self, sql, params)
+        raise StoreUnreachable("cut")
+
+    monkeypatch.setattr(session.Sessions, "at_once", lost)
+    committed = iter((True, False))
+    for _ in range(2):
+        kept = put(store, "a dog", "a bird", thread="t")
+        assert store.get([record.id for record in kept]) == {record.id: record for record in kept}
+    assert [record.position for record in kept] == [2, 3]
+    assert store.count(everything()) == 5
+    assert store.check() == []
     spaces.close()
 
 

@@ -2,20 +2,25 @@
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
+import numpy as np
 import pytest
 
 from thinkback.clock import DAY
+from thinkback.errors import EmbeddingSpaceMismatch, InvalidInput
 from thinkback.memory import Memory
-from thinkback.model import CONSOLIDATED, Filter, StoredEdge
+from thinkback.model import CONSOLIDATED, Draft, Filter, StoredEdge
 from thinkback.opening import Opener
 from thinkback.search.trace import Recall
 from thinkback.settings import Settings
-from thinkback.stores.base import Store
+from thinkback.stores.base import EmbeddingSpace, Store
 from thinkback.stores.postgres import schema, session
 from thinkback.testing import StoreContract, ToyEmbedder
 from thinkback.testing.contract.words import NOW, put
+
+from codes import raises  # isort: skip
 
 pytestmark = pytest.mark.postgres
 _TABLES = "|".join(schema.BY_SPACE)
@@ -133,8 +138,33 @@ def test_one_with_themes_and_long_memories_too(store: Store, statements: list[st
     assert count <= 6, [sql[:200] for sql in statements]
 
 
-def test_a_few_memories_are_one_statement(store: Store, statements: list[str]) -> None:
-    put(store, "a first cat")
-    statements.clear()
-    put(store, "a cat", "a dog", tags=("pets",))
-    assert len(statements) <= 2, statements
+def test_a_few_memories_are_one_round_trip(store: Store, statements: list[str], opened: list[str]) -> None:
+    """The lock, the statement and the commit are sent together; no transaction is opened first."""
+    first = put(store, "a first cat", thread="t")
+    assert store.embedding_space() is not None  # read once by every process that embeds
+    statements.clear(), opened.clear()
+    again = put(store, "a cat", "a dog", tags=("pets",), thread="t")
+    assert opened == []
+    assert len(statements) == 2, statements  # of one pipeline
+    assert [record.position for record in (*first, *again)] == [0, 1, 2]
+    assert store.get([record.id for record in again]) == {record.id: record for record in again}
+    assert store.check() == []
+
+
+def test_what_does_not_fit_into_one_round_trip_is_told_as_ever(store: Store, opened: list[str]) -> None:
+    kept = put(store, "a cat", id="cat")
+    with raises(InvalidInput, "id_taken"):
+        put(store, "another", id="cat")
+    with pytest.raises(EmbeddingSpaceMismatch):
+        store.add([Draft(text="a dog", vector=np.array([1.0, 0.0, 0.0], np.float32))], NOW, EmbeddingSpace("other", 3))
+    mixed = [Draft(text="one", thread="t", position=7), Draft(text="two", thread="t")]
+    assert [record.position for record in store.add(mixed, NOW)] == [7, 8]
+    assert store.count(Filter(now=NOW)) == 3
+    assert list(store.get(["cat"]).values()) == kept
+    assert store.check() == []
+
+
+def test_writers_at_once_get_places_one_after_another(store: Store) -> None:
+    with ThreadPoolExecutor(4) as several:
+        found = list(several.map(lambda n: put(store, f"cat {n}", thread="t")[0].position, range(24)))
+    assert sorted(place for place in found if place is not None) == list(range(24))

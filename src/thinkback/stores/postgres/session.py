@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 import psycopg
 from psycopg import pq
 
-from thinkback.errors import NotFound, StoreConflict, StoreReadOnly, StoreUnreachable
+from thinkback.errors import NotFound, StoreConflict, StoreError, StoreReadOnly, StoreUnreachable
 from thinkback.stores.base import StoreState
 from thinkback.stores.postgres import errors
 from thinkback.stores.postgres.filters import Params
@@ -26,6 +26,7 @@ _TAGS = (
     "FROM thinkback.memory_tags t JOIN thinkback.memories m ON m.space = {space} AND m.seq = t.seq "
     "WHERE t.space = {space} AND m.retired_at IS NULL GROUP BY t.tag ORDER BY t.tag) x"
 )
+_LOCK = "SELECT s.changes FROM thinkback.spaces s WHERE s.space = %(space)s FOR UPDATE"
 _PAUSE_S = 0.05  # before a second try, doubled with each
 
 
@@ -210,6 +211,27 @@ class Sessions:
             finally:
                 self._local.tx = None
             _commit(connection)
+
+    def at_once(self, sql: str, params: Mapping[str, Any]) -> list[tuple[Any, ...]]:
+        """A write transaction of one statement in one round trip; no rows if a name is taken.
+
+        The row of the space is locked by a statement of its own, so that the one after it sees what the last writer wrote. If the
+        connection is lost, StoreUnreachable, and the write may have been kept.
+        """
+        with self.server.connection() as connection:
+            try:
+                with errors.translated(), connection.pipeline():
+                    connection.execute("BEGIN ISOLATION LEVEL READ COMMITTED")
+                    connection.execute("SELECT set_config('thinkback.space', %s, true)", (str(self.space),))
+                    execute(connection, _LOCK, params)
+                    cursor = execute(connection, sql, params)
+                    connection.execute("COMMIT")
+                return cursor.fetchall()
+            except StoreError as error:
+                _end(connection, "ROLLBACK")
+                if isinstance(error.__cause__, psycopg.errors.UniqueViolation):
+                    return []
+                raise
 
     @contextmanager
     def _nested(self, tx: Tx) -> Iterator[Tx]:

@@ -38,6 +38,7 @@ from thinkback.stores.base import (
     StoreState,
 )
 from thinkback.stores.postgres import (
+    at_once,
     generations,
     health,
     journal,
@@ -165,7 +166,12 @@ class PostgresStore:
         checked = [validate(draft) for draft in drafts]
         if not checked:
             return []
-        return self._write(lambda tx: writes.add(tx, checked, now, space, lambda count: self._ids.take(count, now)))
+
+        def new_ids(count: int) -> Sequence[str]:
+            return self._ids.take(count, now)
+
+        added = None if self._view else at_once.add(self._sessions, self._asks, checked, now, space, new_ids)
+        return added or self._write(lambda tx: writes.add(tx, checked, now, space, new_ids))
 
     def update(
         self,

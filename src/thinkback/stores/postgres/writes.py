@@ -15,6 +15,7 @@ from thinkback.inputs import validate_changes
 from thinkback.model import REFLECTION, Draft, Passages, StoredRecord, Vector
 from thinkback.stores.base import EmbeddingSpace
 from thinkback.stores.postgres import generations, words
+from thinkback.stores.postgres.filters import Params
 from thinkback.stores.postgres.rows import COLUMNS, NAMES, TYPES, to_record, to_row
 from thinkback.stores.postgres.schema import WIDEST_HEAD
 from thinkback.stores.postgres.session import COUNTERS, Counters, Tx, counters_of
@@ -25,6 +26,10 @@ COPIED_FROM = 100  # so many memories at once are copied, not inserted
 _NO_VECTORS: tuple[list[int], Vector | None] = ([], None)
 
 _QUOTED = ", ".join(f'"{name}"' for name in NAMES)  # `user` is a word of SQL
+_POSITION = (
+    'coalesce(u."position", u.nth + coalesce((SELECT max(o.position) FROM thinkback.memories o '
+    "WHERE o.space = %(space)s AND o.thread = u.thread AND o.retired_at IS NULL), -1))"
+)
 _QUOTED_OF_U = ", ".join(f'u."{name}"' for name in NAMES)
 
 
@@ -71,12 +76,12 @@ def add(
     if given:
         live = generations.live_for(tx, space)
         unit = unit_rows([drafts[place].vector for place in given], live.space.dimensions)
-    long = () if live is None else _long([(draft.text, draft.passages) for draft in drafts], live)
+    long = () if live is None else long_ones([(draft.text, draft.passages) for draft in drafts], live)
     put(tx, Batch(records, [words.counted(record) for record in records], live, given, unit, long))
     return records
 
 
-def _long(texts: Sequence[tuple[str, Passages | None]], live: Generation) -> list[tuple[int, Passages, Vector]]:
+def long_ones(texts: Sequence[tuple[str, Passages | None]], live: Generation) -> list[tuple[int, Passages, Vector]]:
     return [
         (place, passages_checked(text, its), unit_rows(its.vectors, live.space.dimensions))
         for place, (text, its) in enumerate(texts)
@@ -106,7 +111,8 @@ def _last_positions(tx: Tx, threads: Sequence[str]) -> dict[str, int]:
 def put(tx: Tx, batch: Batch) -> Counters:
     """Writes a batch and moves the counters."""
     if len(batch.records) < COPIED_FROM:
-        found = counters_of(tx.rows(*insertion(tx, batch)))
+        params = tx.params()
+        found = counters_of(tx.rows(insertion(params, batch), params))
         tx.moved(found)
         return found
     found = tx.bump(contents=1, last_seq=len(batch.records), **batch.moved())
@@ -117,9 +123,12 @@ def put(tx: Tx, batch: Batch) -> Counters:
 # -- a few at once: one statement
 
 
-def insertion(tx: Tx, batch: Batch) -> tuple[str, Mapping[str, Any]]:
-    """One statement that takes numbers, writes everything and returns the counters; no row, if the generation is another."""
-    params = tx.params(count=len(batch.records), live=None if batch.live is None else batch.live.number)
+def insertion(params: Params, batch: Batch, nth: Sequence[int | None] | None = None) -> str:
+    """One statement that takes numbers, writes everything and returns the counters; no row, if the generation is another.
+
+    With `nth`, it gives the nth new position of its thread to each memory that has one there, and returns all positions too.
+    """
+    params |= {"count": len(batch.records), "live": None if batch.live is None else batch.live.number}
     steps = "".join(f", {name} = {name} + {params.add(by, '::bigint')}" for name, by in batch.moved().items() if by)
     parts = [
         "s AS (UPDATE thinkback.spaces s SET changes = changes + 1, contents = contents + 1, "
@@ -129,10 +138,15 @@ def insertion(tx: Tx, batch: Batch) -> tuple[str, Mapping[str, Any]]:
     numbered = "s.last_seq - %(count)s + u.ord"
     columns = list(zip(*map(to_row, batch.records), strict=True))
     arrays = ", ".join(params.add(list(column), f"::{type}[]") for column, type in zip(columns, TYPES, strict=True))
+    if nth is None:
+        values, source = _QUOTED_OF_U, f"unnest({arrays}) WITH ORDINALITY AS u({_QUOTED}, ord)"
+    else:
+        places = params.add(list(nth), "::bigint[]")
+        values = _QUOTED_OF_U.replace('u."position"', _POSITION)
+        source = f"unnest({arrays}, {places}) WITH ORDINALITY AS u({_QUOTED}, nth, ord)"
     parts.append(
         f"m AS (INSERT INTO thinkback.memories (space, seq, changed, {_QUOTED}) "
-        f"SELECT %(space)s, {numbered}, s.changes, {_QUOTED_OF_U} "
-        f"FROM s, unnest({arrays}) WITH ORDINALITY AS u({_QUOTED}, ord))"
+        f"SELECT %(space)s, {numbered}, s.changes, {values} FROM s, {source} RETURNING seq, position)"
     )
     tagged = [(tag, ord) for ord, record in enumerate(batch.records, 1) for tag in record.tags]
     if tagged:
@@ -174,7 +188,8 @@ def insertion(tx: Tx, batch: Batch) -> tuple[str, Mapping[str, Any]]:
             "FROM s, unnest(%(l_ord)s::bigint[], %(l_ordinal)s::integer[], %(l_first)s::integer[], %(l_last)s::integer[], "
             "%(l_exact)b, %(l_half)b) AS u(ord, ordinal, first, last, exact, half))"
         )
-    return f"WITH {', '.join(parts)} SELECT {COUNTERS} FROM s", params
+    also = "" if nth is None else ", (SELECT array_agg(m.position ORDER BY m.seq) FROM m)"
+    return f"WITH {', '.join(parts)} SELECT {COUNTERS}{also} FROM s"
 
 
 def _postings(batch: Batch, first: int) -> Iterator[tuple[int, str, int, int, int]]:
@@ -243,7 +258,7 @@ def update(
     if given is not None:
         live = generations.live_for(tx, given[1])
         unit = unit_rows([given[0]], live.space.dimensions)
-        long = _long([(new.text, given[2])], live)
+        long = long_ones([(new.text, given[2])], live)
     params = tx.params(retired=new.recorded_at, change=tx.counters.changes + 1, seq=old_seq)
     sql = (
         "UPDATE thinkback.memories m SET retired_at = %(retired)s, changed = %(change)s "
