@@ -26,7 +26,7 @@ from thinkback.models.rerankers.base import Reranker
 from thinkback.search.query.time import AnchorExtractor
 from thinkback.search.recipes.model import Recipe
 from thinkback.search.trace import Recall
-from thinkback.settings import NONE, Settings
+from thinkback.settings import NONE, Settings, is_server
 from thinkback.stores.base import DEFAULT_SPACE, Spaces, Store
 from thinkback.stores.sqlite import SqliteSpaces, SqliteStore
 
@@ -125,13 +125,17 @@ class Opener:
         strict: bool = False,
         count_accesses: bool = True,
         clock: Clock | None = None,
-        space: str = DEFAULT_SPACE,
+        space: str | None = None,
+        create: bool = True,
     ) -> Memory:
-        """The memory in a file, made if absent; without a path, the one the settings name."""
-        store = open_store(
-            self._usual_path() if path is None else path, space, read_only=read_only, upgrading=self._upgrading
-        )
-        log.info("opened %s", "a database" if is_server(path) else self._usual_path() if path is None else path)
+        """The memory in a file, or in a space of a server; without a path, the one the settings name.
+
+        A file is made if absent; so is a space, with `create`.
+        """
+        if path is None:
+            path, space = self._usual_path(), space or self.settings.space
+        store = open_store(path, space or DEFAULT_SPACE, read_only=read_only, create=create, upgrading=self._upgrading)
+        log.info("opened %s", "a database" if is_server(path) else path)
         return self.over(
             store, recipe=recipe, read_only=read_only, strict=strict, count_accesses=count_accesses, clock=clock
         )
@@ -171,7 +175,9 @@ class Opener:
         """The reranker that a recipe names, loaded; None if there is none."""
         return None if self._reranker is None else self._reranker(name)
 
-    def _usual_path(self) -> Path:
+    def _usual_path(self) -> str | Path:
+        if self.settings.database is not None:
+            return self.settings.database
         path = self.settings.store_path
         if self.settings.store is None:
             path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -242,21 +248,17 @@ class Opener:
         return replace(options, api_key=self.settings.key_for("api_key", role))
 
 
-def is_server(place: object) -> bool:
-    """Whether a store is named by the address of a server rather than by a file."""
-    return isinstance(place, str) and place.startswith(("postgresql://", "postgres://"))
-
-
 def open_store(
     path: str | Path,
     space: str = DEFAULT_SPACE,
     *,
     read_only: bool = False,
+    create: bool = True,
     upgrading: Callable[[int, int], None] | None = None,
 ) -> Store:
-    """The store in a file, or a space on a server."""
+    """The store in a file, or a space on a server, which is made if absent unless `create` is False."""
     if is_server(path):
-        found: Store = postgres().open_store(str(path), space, read_only=read_only)
+        found: Store = postgres().open_store(str(path), space, read_only=read_only, create=create)
         return found
     if space != DEFAULT_SPACE:
         raise InvalidInput(

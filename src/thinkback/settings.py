@@ -77,10 +77,12 @@ class Settings:
     `secrets` is what happens to likely secrets in what is stored; `tombstones` is whether what is forgotten may not come back.
     `journal_days` is how far back `undo` reaches: `tidy` removes older entries of the journal; 0 keeps all.
     `models` is a folder that holds weights already; it is looked at first and never written. `places` says where each key was
-    set, and `environ` holds what pip and uv read from the environment; neither is a setting.
+    set, and `environ` holds what pip and uv read from the environment; neither is a setting. Nor is `database`: it is the address
+    of a server that was set as the `store`, which then is None, and `space` is the one of its spaces that is meant.
     """
 
     store: Path | None = None
+    space: str = "default"
     embedder: str = "default"
     reranker: str = "default"
     recipe: str = "default"
@@ -96,6 +98,7 @@ class Settings:
     log_level: str = _one_of("warning", "error", "info", "debug")
     llm: Llm = Llm()
     agent: Agent = Agent()
+    database: str | None = field(default=None, repr=False)
     places: Mapping[str, "Place"] = field(default_factory=dict, repr=False, compare=False)
     environ: Mapping[str, str] = field(default_factory=dict, repr=False, compare=False)
 
@@ -113,7 +116,12 @@ class Settings:
 
     @property
     def store_path(self) -> Path:
-        """The chosen file, else one in the user's data folder."""
+        """The chosen file, else one in the user's data folder; InvalidInput if a server was chosen."""
+        if self.database is not None:
+            raise InvalidInput(
+                "this works on a file, and the store is on a server; copy the space to a file with `thinkback move`",
+                code="needs_file",
+            )
         if self.store is not None:
             return self.store
         import platformdirs
@@ -148,6 +156,11 @@ class Layer:
     place: Place = Place.SHELL
 
 
+def is_server(place: object) -> bool:
+    """Whether a store is named by the address of a server rather than by a file."""
+    return isinstance(place, str) and place.startswith(("postgresql://", "postgres://"))
+
+
 def load(**given: Any) -> Settings:
     """The settings in force for a program; a key given here wins over all others unless it is None."""
     environ = {name: value for name, value in os.environ.items() if name.startswith(_PACKAGE_INDEX)}
@@ -159,10 +172,17 @@ def described(**given: Any) -> list[Setting]:
     found = layers(given)
     settings = settings_of(found)
     sources = {key: layer.source for layer in found for key in layer.values}
-    return [
-        Setting(key, _lookup(settings, key), sources.get(key, "default"), bool(leaf.metadata.get("secret")))
-        for key, leaf in leaves().items()
-    ]
+    hidden = {key for key, leaf in leaves().items() if leaf.metadata.get("secret")}
+    values = {key: _lookup(settings, key) for key in leaves()}
+    if settings.database is not None:
+        values["store"] = without_login(settings.database)
+    return [Setting(key, value, sources.get(key, "default"), key in hidden) for key, value in values.items()]
+
+
+def without_login(address: str) -> str:
+    """The address of a server without user, password and options."""
+    scheme, _, rest = address.partition("://")
+    return f"{scheme}://{rest.partition('?')[0].rpartition('@')[2]}"
 
 
 def layers(given: Mapping[str, Any], environ: Mapping[str, str] | None = None) -> list[Layer]:
@@ -180,7 +200,12 @@ def settings_of(found: list[Layer]) -> Settings:
     places: dict[str, Place] = {}
     for layer in found:
         for key, raw in layer.values.items():
-            settings = _with(settings, key, _checked(key, raw, layer))
+            value = _checked(key, raw, layer)
+            if key == "store":
+                on_server = isinstance(value, str)
+                settings = replace(settings, database=value if on_server else None, store=None if on_server else value)
+            else:
+                settings = _with(settings, key, value)
             places[key] = layer.place
     return replace(settings, places=places)
 
@@ -205,7 +230,7 @@ def leaves() -> Mapping[str, Leaf]:
 def _leaves(table: type, prefix: str) -> Iterator[tuple[str, Leaf]]:
     hints = get_type_hints(table)
     for one in fields(table):
-        if one.name in ("places", "environ"):
+        if one.name in ("database", "places", "environ"):
             continue
         kind = hints[one.name]
         if is_dataclass(kind):
@@ -296,6 +321,13 @@ def _checked(key: str, raw: Any, layer: Layer) -> Any:
             f"{layer.source} in a working folder may not set {key}; set it in {user_file()} or as {variable(key)}",
             code="untrusted_setting",
         )
+    if key == "store" and is_server(raw):
+        if layer.place is Place.FOLDER:
+            raise InvalidFile(
+                f"{layer.source} in a working folder may name a file as the store, but no server; set it as {variable(key)}",
+                code="untrusted_setting",
+            )
+        return raw
     value = _READERS[leaf.kind](raw)
     choices = leaf.metadata.get("choices", (value,))
     if value is None or value not in choices:

@@ -10,7 +10,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from thinkback.settings import NONE, Settings
+from thinkback.settings import NONE, Settings, without_login
 
 if TYPE_CHECKING:
     from thinkback.memory import Memory
@@ -36,7 +36,10 @@ def checks(settings: Settings, memory: "Memory") -> Iterator[Check]:
     yield from _installation()
     yield from _model("embedder", settings.embedder, settings)
     yield from _model("reranker", settings.reranker, settings)
-    yield from _file(settings.store_path)
+    if settings.database is None:
+        yield from _file(settings.store_path)
+    else:
+        yield Check("server", True, f"{without_login(settings.database)}, the space {settings.space}")
     yield from _vectors(memory.stats())
 
 

@@ -5,7 +5,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass, make_dataclass
 from dataclasses import field as dataclass_field
 from datetime import datetime
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -109,12 +108,16 @@ class Common:
     """What every command takes."""
 
     store: Annotated[
-        Path | None,
+        str | None,
         typer.Option(
             "--store",
-            metavar="FILE",
-            help="The memory file. Default: THINKBACK_STORE, else a file in your data folder.",
+            metavar="FILE|URL",
+            help="The memory file, or postgresql://…. Default: THINKBACK_STORE, else a file in your data folder.",
         ),
+    ] = None
+    space: Annotated[
+        str | None,
+        typer.Option("--space", metavar="NAME", help="The space on a server. Default: THINKBACK_SPACE, else default."),
     ] = None
     json: Annotated[bool, typer.Option("--json", help="Print JSON: one object, or one object a line.")] = False
 

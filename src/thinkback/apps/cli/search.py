@@ -161,7 +161,7 @@ def parse(
 
     settings = settings_of(common, NO_MODELS)
     tags: Mapping[str, int] = {}
-    if has_store(settings.store_path):
+    if settings.database is not None or has_store(settings.store_path):
         with open_memory(settings) as memory:
             tags = memory.tags()
     query = _parse(read_argument(question), time_of(now), recipe_of(recipe, settings).parsing, tags, settings)

@@ -23,6 +23,7 @@ def settings_of(common: Common, models: Embedder | None = None) -> Settings:
     """The settings in force, with the options of this command on top."""
     settings = load(
         store=common.store,
+        space=common.space,
         embedder=models.embedder if models else None,
         reranker=models.reranker if isinstance(models, Models) else None,
     )
@@ -38,6 +39,10 @@ def existing_memory(common: Common, models: Embedder = NO_MODELS) -> "AbstractCo
 @contextmanager
 def open_memory(settings: Settings, *, create: bool = False) -> "Iterator[Memory]":
     """Open the store of the settings, read-only if the file cannot be written; only with `create` may it be absent."""
+    if settings.database is not None:
+        with _open(settings, create=create) as memory:
+            yield memory
+        return
     path = settings.store_path if create else existing(settings.store_path)
     try:
         memory = _open(settings)
@@ -71,11 +76,12 @@ def _unwritable(path: Path) -> StoreReadOnly:
     return StoreReadOnly(f"{path} cannot be written; make it writable, or name another with `--store FILE`")
 
 
-def _open(settings: Settings, *, read_only: bool = False) -> "Memory":
+def _open(settings: Settings, *, read_only: bool = False, create: bool = True) -> "Memory":
     from thinkback.opening import Opener
 
     with file_errors():  # the store reports its own errors; nothing else here was typed by the user
-        return Opener(settings, progress=FetchProgress(), upgrading=UpgradeProgress())(read_only=read_only)
+        opener = Opener(settings, progress=FetchProgress(), upgrading=UpgradeProgress())
+        return opener(read_only=read_only, create=create)
 
 
 @contextmanager

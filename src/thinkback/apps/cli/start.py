@@ -61,9 +61,10 @@ def _new_memory(common: Common) -> "Iterator[Memory]":
     from thinkback.opening import Opener
     from thinkback.settings import load
 
-    if common.store is not None and has_store(common.store):
+    file = load(store=common.store).store_path if common.store is not None else None
+    if file is not None and has_store(file):
         raise InvalidInput(f"{common.store} has memories already; name a new file, or leave --store out")
     with tempfile.TemporaryDirectory() as folder, warnings_once():
         opener = Opener(load(), secrets="warn", progress=FetchProgress())
-        with opener(common.store or Path(folder) / "memory.db", recipe="default") as memory:
+        with opener(file or Path(folder) / "memory.db", recipe="default") as memory:
             yield memory

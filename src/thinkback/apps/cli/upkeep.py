@@ -259,4 +259,9 @@ def settings(common: Common) -> None:
         return one.key, shown(one.shown), source, variable(one.key)
 
     columns = {"setting": "bold cyan", "value": "", "from": "", "variable": "dim"}
-    show_list(common, described(store=common.store), to_json, lambda found: table(columns, map(row, found)))
+    show_list(
+        common,
+        described(store=common.store, space=common.space),
+        to_json,
+        lambda found: table(columns, map(row, found)),
+    )

@@ -12,7 +12,7 @@ import typer
 
 from thinkback.apps.cli.command import command, with_options
 from thinkback.errors import InvalidInput, MissingExtra
-from thinkback.settings import Settings, load
+from thinkback.settings import Settings, is_server, load
 
 if TYPE_CHECKING:
     from thinkback.apps.http.app import Server
@@ -86,7 +86,7 @@ class LimitOptions:
 
 def _serve(address: AddressOptions, files: FileOptions, limits: LimitOptions) -> None:
     """Serve memories over HTTP, with MCP at /mcp and the inspector at /: `thinkback serve --port 7077`."""
-    settings = load(store=_file(files.store), embedder=files.embedder)
+    settings = load(store=files.store, embedder=files.embedder)
     server = prepare(settings, address, files, limits)
     _run(server, address, settings, f"/?login={_login_code(server)}")
 
@@ -114,14 +114,15 @@ def prepare(
     try:
         from thinkback.apps.http.app import Limits, Served, build
         from thinkback.apps.http.routes import ROUTES
-        from thinkback.opening import Opener, is_server
+        from thinkback.opening import Opener
     except ModuleNotFoundError as error:
         if error.name and error.name.startswith("thinkback"):
             raise
         raise MissingExtra.of("The HTTP server", "serve") from None
     if bool(address.tls_cert) != bool(address.tls_key):
         raise InvalidInput("--tls-cert and --tls-key must be given together", code="tls_files")
-    database = files.store if is_server(files.store) else None
+    database = files.store if is_server(files.store) else settings.database
+    settings = replace(settings, database=None)
     opener = Opener(settings)
     if limits.otel:
         from thinkback.apps.http.spans import exporting
@@ -130,7 +131,7 @@ def prepare(
     served = Served(
         folder=files.spaces or settings.store_path.parent / "spaces",
         opener=opener,
-        tokens=_tokens_for(address, _tokens(files.store, files.tokens, settings)),
+        tokens=_tokens_for(address, _tokens(database, files.tokens, settings)),
         database=database,
         default_file=settings.store_path,
         host_names=(*(address.host_name or ()), address.host),
@@ -148,21 +149,14 @@ def prepare(
     return build(served)
 
 
-def _file(store: str | None) -> Path | None:
-    """The file that is named, if it is not a server."""
-    from thinkback.opening import is_server
-
-    return None if store is None or is_server(store) else Path(store)
-
-
-def _tokens(store: str | None, path: Path | None, settings: Settings) -> "Tokens":
+def _tokens(database: str | None, path: Path | None, settings: Settings) -> "Tokens":
     """The tokens beside the store, or in its database; a token file that is named comes first."""
     from thinkback.apps.http.tokens import DatabaseTokens, Tokens
-    from thinkback.opening import is_server, postgres
+    from thinkback.opening import postgres
 
     usual = settings.store_path.parent / "tokens.toml"
-    if is_server(store) and path is None:
-        return DatabaseTokens(postgres().PostgresSpaces(store, pool_size=2), usual)
+    if database is not None and path is None:
+        return DatabaseTokens(postgres().PostgresSpaces(database, pool_size=2), usual)
     return Tokens(path or usual)
 
 
@@ -228,7 +222,8 @@ class TokenFileOptions:
     json: Annotated[bool, typer.Option("--json", help="Print JSON: one object, or one object a line.")] = False
 
     def file(self) -> "Tokens":
-        return _tokens(self.store, self.tokens, load(store=_file(self.store)))
+        settings = load(store=self.store)
+        return _tokens(settings.database, self.tokens, replace(settings, database=None))
 
 
 @command(token_app, "new", example="thinkback token new alice --space alice --scope read --scope write")

@@ -30,9 +30,11 @@ app = typer.Typer(
 _LOCAL_SOURCES = (ENVIRONMENT, FILE)  # settings that a program started elsewhere does not see
 
 Store = Annotated[
-    Path | None,
+    str | None,
     typer.Option(
-        "--store", metavar="FILE", help="The store. Default: THINKBACK_STORE, else a file in your data folder."
+        "--store",
+        metavar="FILE|URL",
+        help="The store: a file, or postgresql://…. Default: THINKBACK_STORE, else a file in your data folder.",
     ),
 ]
 Embedder = Annotated[
@@ -67,7 +69,7 @@ def mcp(
     beside = None
     if repository and (found := _repository_store(settings)) != settings.store_path:
         beside, settings = settings.store_path, replace(settings, store=found)
-    if read_only:
+    if read_only and settings.database is None:
         existing(settings.store_path)
     if http:
         _over_http(settings, port, read_only)
@@ -137,16 +139,17 @@ def _note(client: Client, command: Sequence[str]) -> None:
         typer.echo(client.note.replace("COMMAND", shlex.join(command)), err=True)
 
 
-def _command(store: Path | None, embedder: str | None, flags: Mapping[str, object]) -> list[str]:
+def _command(store: str | None, embedder: str | None, flags: Mapping[str, object]) -> list[str]:
     """The command for a client, with full paths and explicit options: desktop programs have neither the shell's PATH, nor its
     folder, nor its variables.
     """
     beside = Path(sys.executable).with_name("thinkback.exe" if sys.platform == "win32" else "thinkback")
     found = str(beside) if beside.exists() else shutil.which("thinkback")
     program = [found] if found else [sys.executable, "-m", "thinkback"]
+    database = load(store=store).database
     chosen = {one.key: one for one in described(store=store, embedder=embedder) if one.source != "default"}
     options = [
-        *(["--store", str(chosen["store"].value.resolve())] if "store" in chosen else []),
+        *(["--store", database or str(chosen["store"].value.resolve())] if "store" in chosen else []),
         *(["--embedder", _full_path(chosen["embedder"].value)] if "embedder" in chosen else []),
         *(flag for flag, given in flags.items() if given),
     ]
@@ -183,13 +186,14 @@ def _over_stdio(settings: Settings, read_only: bool, beside: Path | None) -> Non
     opener = Opener(settings)
     with ExitStack() as stack:
 
-        def opened(path: Path) -> Memory:
-            if not read_only:
+        def opened(path: Path | None) -> Memory:
+            if not read_only and path is not None:
                 path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             return stack.enter_context(opener(path, read_only=read_only))
 
         there = beside is not None and (beside.exists() or not read_only)
-        run(opened(settings.store_path), read_only=read_only, beside=opened(beside) if beside and there else None)
+        own = opened(settings.store_path if settings.database is None else None)
+        run(own, read_only=read_only, beside=opened(beside) if beside and there else None)
 
 
 def _over_http(settings: Settings, port: int, read_only: bool) -> None:

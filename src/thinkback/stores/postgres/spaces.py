@@ -108,10 +108,14 @@ class PostgresSpaces:
         return int(number)
 
 
-def open_store(url: str, space: str, *, read_only: bool = False, pool_size: int = POOL_SIZE) -> PostgresStore:
+def open_store(
+    url: str, space: str, *, read_only: bool = False, create: bool = True, pool_size: int = POOL_SIZE
+) -> PostgresStore:
     """One space of a database, with a pool of its own that closes with the store."""
     spaces = PostgresSpaces(url, pool_size=pool_size, read_only=read_only)
     try:
+        if not create and not spaces.exists(space):
+            raise unknown_space(space)
         store = spaces.open(space)
     except BaseException:
         spaces.close()
