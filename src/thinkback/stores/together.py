@@ -17,6 +17,7 @@ NOTHING: Mapping[str, Any] = {
     "search_keywords": [],
     "search_vectors": [],
     "search_passages": [],
+    "search_hnsw": ([], None),
     "recent": [],
     "dated": [],
     "about": [],

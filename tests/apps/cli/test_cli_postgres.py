@@ -43,6 +43,9 @@ def test_a_day_on_a_server(cli: Any, server: LocalServer, monkeypatch: pytest.Mo
     assert cli.ok("forget", kept["id"], "--json").code == 0
     assert cli.ok("list", "--json").lines == []
     assert cli("list", "--space", "bob").code == 1  # only a write makes a space
+    assert cli.ok("pg", "index", url, "--json").lines == []
+    assert cli("pg", "index", url, "--drop").code == 2
+    assert cli("pg", "index", url, "--space", "alice").code == 1  # it has no vectors
     backup = cli("restore-backup", "copy.db")
     assert (backup.code, "thinkback move" in backup.err) == (2, True)
 

@@ -51,6 +51,28 @@ def secure(
     )
 
 
+@command(app, example="thinkback pg index postgresql://owner@db.example/memories --space alice")
+def index(
+    url: Url,
+    space: Annotated[str | None, Option(help="The space to index; without one, the indexes there are.")] = None,
+    drop: Annotated[bool, Option("--drop", help="Drop the index of the space.")] = False,
+    json: Json = False,
+) -> None:
+    """Build an approximate index (HNSW) over one large space, for recipes with `legs.vector.index = "hnsw"`; list or drop them."""
+    from thinkback.opening import postgres
+
+    hnsw, common = postgres().hnsw, Common(json=json)
+    if drop:
+        if space is None:
+            raise InvalidInput("--drop needs --space", code="space_name")
+        gone = hnsw.drop(url, space)
+        show_result(common, {"space": space, "dropped": gone}, facts({"dropped": "yes" if gone else "there was none"}))
+        return
+    for one in hnsw.listed(url) if space is None else [hnsw.build(url, space)]:
+        told = {"space": one.space, "index": one.name, "memories": one.memories, "recall": one.recall}
+        show_result(common, told, facts({key: str(value) for key, value in told.items()}))
+
+
 def _pair(given: str) -> tuple[str, str]:
     space, equals, role = given.partition("=")
     if not equals or not role:

@@ -7,7 +7,7 @@ from typing import Any
 
 from thinkback.errors import InvalidInput, StoreError
 from thinkback.model import SEQUENCE, Filter, KeywordQuery, Vector
-from thinkback.stores.postgres import generations, health, keywords, links, passages, reads, vectors
+from thinkback.stores.postgres import generations, health, hnsw, keywords, links, passages, reads, vectors
 from thinkback.stores.postgres.filters import beyond_sql, where_beyond_sql
 from thinkback.stores.postgres.history_index import HistoryIndex
 from thinkback.stores.postgres.searches import Ask, answered
@@ -95,6 +95,20 @@ class Asks:
         whole = long or not tx.counters.passages
         nearest = vectors.Nearest(live, vector, filter, limit, self.matching(tx, filter), long=whole)
         return Ask([nearest]) if limit > 0 else _EMPTY
+
+    def search_hnsw(self, tx: Tx, vector: Vector, filter: Filter, limit: int, *, long: bool = True) -> Ask:
+        """By the index of the space, if it has one and the filter lets many through; else exact."""
+        live = self.live(tx)
+        index = (
+            None if live is None or filter.known_at is not None or vectors.few(filter) else hnsw.used(tx, live.number)
+        )
+        if live is None or index is None or limit <= 0:
+            exact = self.search_vectors(tx, vector, filter, limit, long=long)
+            return Ask(exact.searches, lambda answers: (exact.join(answers), None))
+        whole = long or not tx.counters.passages
+        matching = self.matching(tx, filter)
+        nearest = vectors.Nearest(live, vector, filter, limit, matching, long=whole, approximate=True)
+        return Ask([nearest], lambda answers: (answers[0], index))
 
     def search_passages(self, tx: Tx, vector: Vector, filter: Filter, limit: int) -> Ask:
         live = self.live(tx) if tx.counters.passages else None

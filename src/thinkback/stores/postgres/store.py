@@ -327,7 +327,8 @@ class PostgresStore:
     def search_hnsw(
         self, vector: Vector, filter: Filter, limit: int, *, long: bool = True
     ) -> tuple[Scores, ApproximateIndex | None]:
-        return self.search_vectors(vector, filter, limit, long=long), None
+        found = self._answer("search_hnsw", vector, filter, limit, long=long)
+        return cast(tuple[Scores, ApproximateIndex | None], found)
 
     def search_passages(self, vector: Vector, filter: Filter, limit: int) -> Scores:
         return cast(Scores, self._answer("search_passages", vector, filter, limit))

@@ -6,7 +6,7 @@ The candidates are scored by the same function as on SQLite, in float64, so that
 import numpy as np
 
 from thinkback.model import Filter, Scored, Vector
-from thinkback.stores.postgres import generations
+from thinkback.stores.postgres import generations, hnsw
 from thinkback.stores.postgres.filters import Params, clause
 from thinkback.stores.postgres.schema import RARE_KINDS, WIDEST_HEAD
 from thinkback.stores.postgres.searches import Row
@@ -16,6 +16,7 @@ from thinkback.stores.sqlite.vector_search import cosines
 _HALF = 2.0**-11  # relative error of rounding to half precision
 _SINGLE = 2.0**-24
 _LENGTH = 2e-6  # how far a stored vector's length may be from 1, twice
+_FARTHEST = 10_000  # an index is followed no farther; then all vectors are compared
 _MARGIN = 32  # candidates read beyond the limit, so that one statement is nearly always enough
 
 
@@ -31,11 +32,13 @@ class Nearest:
         matching: list[int] | None,
         *,
         long: bool = True,
+        approximate: bool = False,
     ) -> None:
         self._live, self._filter, self._matching, self._long = live, filter, matching, long
-        self._limit = limit
+        self._limit, self._approximate = limit, approximate
         self._query = unit_rows([vector], live.space.dimensions)[0]
         self._most = limit + max(_MARGIN, limit // 2)
+        self._reach = 4 * self._most  # how far an index is followed, as the filter may leave some out
 
     def sql(self, params: Params) -> str:
         head = "head" if self._live.space.dimensions <= WIDEST_HEAD else "wide"
@@ -51,6 +54,13 @@ class Nearest:
             f"(SELECT v.seq, v.{head} <#> {query} AS distance FROM thinkback.vectors v "
             f"WHERE v.space = %(space)s AND v.generation = {live} {'' if few(self._filter) else 'ORDER BY distance'})"
         )
+        if self._approximate:  # as the index of the space has it, so that it gives the order
+            rough = f"v.{hnsw.column(self._live.space.dimensions)} <#> {query}"
+            near = (
+                f"(SELECT v.seq, {rough} AS distance FROM thinkback.vectors v "
+                f"WHERE v.space = %(space)s AND v.generation = {live} ORDER BY {rough} "
+                f"LIMIT {params.add(self._reach)})"
+            )
         return (
             "SELECT n.id, n.distance, NULL::bigint, NULL::integer, NULL::integer, e.exact FROM ("
             f"SELECT m.id, r.seq, r.distance FROM {near} r "
@@ -61,9 +71,17 @@ class Nearest:
         )
 
     def read(self, rows: list[Row]) -> list[Scored] | None:
+        if self._approximate and len(rows) < self._limit:  # the filter lets few through
+            self._reach *= 8
+            self._approximate = self._reach <= _FARTHEST
+            return None
         distances = sorted(row[1] for row in rows)
         # A row farther than the last wanted one by more than the slack cannot be among the best.
-        if len(rows) >= self._most and distances[-1] <= distances[self._limit - 1] + slack_of(self._query):
+        if (
+            not self._approximate
+            and len(rows) >= self._most
+            and distances[-1] <= distances[self._limit - 1] + slack_of(self._query)
+        ):
             self._most *= 4
             return None
         if not rows:
