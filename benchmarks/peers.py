@@ -6,7 +6,8 @@
 
 Every system runs in processes of its own: one fills it, a new one asks. The others' packages live in build/peers and build/engrava,
 made on the first run. Data are those of `benchmarks/core.py`. Each system answers with the ten best of keyword search and vector
-search together, in the way its own documentation gives; `floor` is tantivy and usearch with nothing around them. Columns:
+search together, in the way its own documentation gives; `floor` is tantivy and usearch with nothing around them; `hnsw` is
+`default` with an approximate index. Columns:
 
     cpu ms   median processor time of a question, all threads together: what to compare on a machine that has other work
     wall ms  median time until the answer
@@ -42,6 +43,7 @@ PACKAGES = (
     "usearch==2.26.6",
     "numpy>=2.0",
 )
+HNSW = {"legs.vector.index": "hnsw"}
 TOP = 10
 POOL = 50  # candidates of each half before they are fused
 
@@ -80,7 +82,18 @@ def fill_thinkback(data: core.Data, home: Path) -> None:
             memory.recall(question, vector=vector)
 
 
-def ask_thinkback(recipe: str) -> Callable[[Path], tuple[Ask, Near]]:
+def fill_hnsw(data: core.Data, home: Path) -> None:
+    import thinkback
+
+    fill_thinkback(data, home)
+    with thinkback.open(home / "memory.db", embedder=None, reranker=None) as memory:
+        memory.recall(
+            "-", vector=data.question_vectors[0], recipe="vector", overrides=HNSW
+        )  # begins to build the graphs
+        memory.store._derived.wait()  # type: ignore[attr-defined]
+
+
+def ask_thinkback(recipe: str, overrides: dict[str, str] | None = None) -> Callable[[Path], tuple[Ask, Near]]:
     def opened(home: Path) -> tuple[Ask, Near]:
         import thinkback
         from thinkback.search.recipes.named import DEFAULT
@@ -91,10 +104,10 @@ def ask_thinkback(recipe: str) -> Callable[[Path], tuple[Ask, Near]]:
         memory = thinkback.open(home / "memory.db", embedder=None, reranker=None)
 
         def ask(text: str, vector: np.ndarray) -> object:
-            return memory.recall(text, vector=vector, recipe=chosen, limit=TOP)
+            return memory.recall(text, vector=vector, recipe=chosen, limit=TOP, overrides=overrides)
 
         def near(vector: np.ndarray) -> list[int]:
-            found = memory.recall("-", vector=vector, recipe="vector", limit=TOP, counted=False)
+            found = memory.recall("-", vector=vector, recipe="vector", limit=TOP, counted=False, overrides=overrides)
             return [int(hit.id) for hit in found.hits]
 
         return ask, near
@@ -298,6 +311,8 @@ class System:
 SYSTEMS = {
     "default": System(fill_thinkback, ask_thinkback("default"), "thinkback"),
     "two legs": System(fill_thinkback, ask_thinkback("two legs"), "thinkback"),
+    "hnsw": System(fill_hnsw, ask_thinkback("default", HNSW), "hnsw"),
+    "two legs hnsw": System(fill_hnsw, ask_thinkback("two legs", HNSW), "hnsw"),
     "LanceDB": System(fill_lancedb, ask_lancedb, "lancedb", "peers"),
     "zvec": System(fill_zvec, ask_zvec, "zvec", "peers"),
     "qdrant-edge": System(fill_qdrant, ask_qdrant, "qdrant", "peers"),

@@ -86,6 +86,7 @@ class Catalogue:
     dead: int
     columns: dict[str, NDArray[Any]]
     masks: dict[str, Mask] = field(default_factory=dict)  # of conditions that were asked for, at this state
+    counts: dict[str, dict[str, int]] = field(default_factory=dict)  # by kind, tier and priority, at this state
 
     @classmethod
     def empty(cls) -> "Catalogue":
@@ -120,12 +121,14 @@ class Catalogue:
 
     def groups(self) -> dict[str, dict[str, int]]:
         """How many living rows have each kind, tier and priority, the most frequent first."""
-        found: dict[str, dict[str, int]] = {}
-        for column, names in _NUMBERED.items():
-            counts = np.bincount(self._column(column)[self.alive], minlength=len(names)).tolist()
-            ranked = sorted(zip(names, counts, strict=True), key=lambda pair: (-pair[1], pair[0]))
-            found[column] = {str(name): count for name, count in ranked if count}
-        return found
+        return {column: dict(self.counts.get(column) or self._counted(column)) for column in _NUMBERED}
+
+    def _counted(self, column: str) -> dict[str, int]:
+        names, values = _NUMBERED[column], self._column(column)[self.alive] if self.dead else self._column(column)
+        counts = np.bincount(values, minlength=len(names)).tolist()
+        ranked = sorted(zip(names, counts, strict=True), key=lambda pair: (-pair[1], pair[0]))
+        self.counts[column] = {str(name): count for name, count in ranked if count}
+        return self.counts[column]
 
     def archived(self) -> int:
         """How many living rows are archived."""
@@ -239,7 +242,7 @@ def read(connection: apsw.Connection, old: Catalogue, changes: int) -> tuple[Cat
     alive = catalogue.alive.copy()
     alive[died] = False
     delta = Delta(np.arange(old.size, catalogue.size), old.rows([row[0] for row in known]), died)
-    catalogue = replace(catalogue, changes=changes, alive=alive, dead=old.dead + len(died), masks={})
+    catalogue = replace(catalogue, changes=changes, alive=alive, dead=old.dead + len(died), masks={}, counts={})
     return catalogue, delta
 
 

@@ -182,7 +182,13 @@ def known(
     kinds = np.concatenate([catalogue.columns["kind"][: catalogue.size], np.zeros(len(past), dtype=np.uint8)])
     # Of the catalogue only what scores need; no present memory is a reflection here.
     earlier = replace(
-        catalogue, size=len(alive), alive=alive, dead=int(len(alive) - alive.sum()), columns={"kind": kinds}, masks={}
+        catalogue,
+        size=len(alive),
+        alive=alive,
+        dead=int(len(alive) - alive.sum()),
+        columns={"kind": kinds},
+        masks={},
+        counts={},
     )
     lengths = np.concatenate([old.lengths[: catalogue.size], tail])
     return measured((*old.segments, segment), lengths, earlier), earlier, past
