@@ -243,7 +243,7 @@ def test_a_library_call_reads_neither_environment_nor_folder(home, monkeypatch):
 
 
 def test_a_recipe_names_no_server(home):
-    recipe = named("precise").with_(reranker={"model": "rerank:m@http://evil.example"})
+    recipe = named("precise").with_(reranker={"model": "rerank:m@http://evil.example", "within": 0})
     with thinkback.open(home / "m.db", embedder=None, recipe=recipe, strict=True) as memory:
         memory.remember("Oscar is a cat")
         with raises(InvalidInput, "server_in_recipe"):
