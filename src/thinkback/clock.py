@@ -5,7 +5,7 @@ from collections.abc import Callable
 from datetime import UTC, date, datetime, timedelta, tzinfo
 from typing import overload
 
-from thinkback.errors import InvalidInput
+from thinkback.errors import Action, InvalidInput, Remedy, StoreDamaged
 
 Clock = Callable[[], int]
 Moment = int | str | date | datetime
@@ -64,8 +64,13 @@ def _not_a_time(given: str) -> InvalidInput:
 
 
 def from_us(us: int) -> datetime:
-    """The aware UTC datetime of a number of microseconds."""
-    return _EPOCH + us * _MICROSECOND
+    """The aware UTC datetime of a number of microseconds; only a damaged store has one beyond the calendar."""
+    try:
+        return _EPOCH + us * _MICROSECOND
+    except OverflowError:
+        raise StoreDamaged(
+            f"a memory has the time {us}, which is beyond the calendar", code="damaged_row", remedy=Remedy(Action.CHECK)
+        ) from None
 
 
 @overload

@@ -4,7 +4,8 @@ from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 
 from thinkback.clock import iso
-from thinkback.errors import InvalidInput, unknown_memory
+from thinkback.errors import Action as Act
+from thinkback.errors import InvalidInput, Remedy, StoreDamaged, unknown_memory
 from thinkback.lifecycle import confidence, journal
 from thinkback.lifecycle.journal import Action
 from thinkback.lifecycle.repetition import by_age, repetitions, statement_of
@@ -104,7 +105,11 @@ def _corroborations(store: Store, ids: Sequence[str], now: int) -> list[StoredEd
 def decayed_until(store: Store) -> int | None:
     """The time up to which confidences include decay."""
     until = store.setting(DECAYED_UNTIL)
-    return None if until is None else int(until)
+    if until is None or until.removeprefix("-").isdecimal():
+        return None if until is None else int(until)
+    raise StoreDamaged(
+        f"the setting {DECAYED_UNTIL} is not a time: {until[:40]!r}", code="damaged_row", remedy=Remedy(Act.CHECK)
+    )
 
 
 def corroborated_at(store: Store, ids: Sequence[str], now: int) -> dict[str, list[int]]:

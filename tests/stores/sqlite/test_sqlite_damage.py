@@ -103,6 +103,30 @@ def test_a_search_goes_on_without_a_damaged_index(path: Path, what: str) -> None
         assert memory.check() == []
 
 
+ELSEWHERE = {
+    "a time beyond the calendar": ("UPDATE memories SET created_at = 1 << 62", lambda m: m.list(everything=True)),
+    "a vector that is gone": ("DELETE FROM vectors", lambda m: list(exported(m))),
+    "a setting that is another's": (
+        "REPLACE INTO settings (key, value) VALUES ('tidy.decayed_until', '01KR2E4K')",
+        lambda m: m.tidy(dry_run=False),
+    ),
+    "a column of another name": ("ALTER TABLE memories RENAME COLUMN slides TO slidez", lambda m: m.list()),
+}
+
+
+def exported(memory: Memory) -> Iterator[object]:
+    with memory.export(vectors=True) as snapshot:
+        yield from snapshot.records
+
+
+@pytest.mark.parametrize("what", ELSEWHERE)
+def test_what_is_only_noticed_later_is_damage_too(path: Path, what: str) -> None:
+    sql, use = ELSEWHERE[what]
+    harm(path, sql)
+    with opened(path) as memory, raises(StoreDamaged, "damaged_row"):
+        use(memory)
+
+
 def test_a_write_to_an_unreadable_index_is_refused_with_a_remedy(path: Path) -> None:
     harm(path, "UPDATE fts_config SET v = 0 WHERE k = 'version'")
     with opened(path) as memory:

@@ -5,7 +5,7 @@ import logging
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from thinkback.errors import Action, Notice, Remedy
+from thinkback.errors import Action, Notice, Remedy, StoreConflict
 from thinkback.lifecycle import journal
 from thinkback.lifecycle.reflect import promote as promotion
 from thinkback.lifecycle.reflect import themes
@@ -23,6 +23,7 @@ DESCRIBED = "reflect.described"  # setting: the digest of the words that key phr
 
 
 log = logging.getLogger("thinkback")
+MOST_TRIES = 200
 
 
 def reflect(
@@ -39,12 +40,14 @@ def reflect(
     run = _Run(store, now, settings, dry_run, journal.new_batch("reflect", now))
     seen = observe(store, now)
     promoted = tuple(run.promote(seen))
-    while True:
+    for _ in range(MOST_TRIES):
         try:
             done = run.consolidate(seen, progress or (lambda done, total: None))
             break
         except Overtaken:  # another process has done part of the work
             seen = observe(store, now)
+    else:
+        raise StoreConflict("the store changes faster than it can be read, or reads otherwise than it was written")
     if chat is not None and not dry_run:
         described = describe(store, done.themes, seen.records, chat, limits)
         refreshed = dict.fromkeys((*done.refreshed, *(id for id in described.ids if id not in done.created)))

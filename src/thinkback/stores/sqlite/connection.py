@@ -286,6 +286,10 @@ def _translated(path: str) -> Iterator[None]:
         raise StoreDamaged(
             f"{path} lacks a usable index ({error})", code="missing_index", remedy=Remedy(Action.REPAIR)
         ) from error
+    except apsw.ConstraintError as error:  # inputs are checked before: an index contradicts its table
+        raise StoreDamaged(
+            f"{path} is damaged ({error}); nothing was written", code="damaged_row", remedy=Remedy(Action.REPAIR)
+        ) from error
     except (apsw.ReadOnlyError, apsw.PermissionsError) as error:
         raise StoreReadOnly(f"{path} cannot be written ({error})") from error
     except (apsw.CantOpenError, apsw.FullError, apsw.IOError) as error:

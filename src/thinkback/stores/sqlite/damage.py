@@ -13,7 +13,7 @@ from typing import Any
 import apsw
 
 from thinkback.errors import Action, InvalidInput, Remedy, StoreDamaged, ThinkbackError
-from thinkback.fields import VALUES
+from thinkback.fields import FIELDS, VALUES
 
 # Tables that hold what was said and done, and can not be made again.
 TRUTH = ("memories", "edges", "judgements", "journal", "settings", "counters", "generations")
@@ -39,7 +39,14 @@ _STORED_AS = {
 FAULTS = (ValueError, TypeError, KeyError, IndexError, AttributeError, OverflowError)
 
 
-_OF_AN_INDEX = ("no such table", "no such fts5 table", "invalid fts5 file format", "vtable constructor failed")
+_OF_THE_SCHEMA = ("no such column", "has no column named")  # our own statements name only columns that there are
+_OF_AN_INDEX = (
+    "no such table",
+    "no such fts5 table",
+    "invalid fts5 file format",
+    "vtable constructor failed",
+    "no such module",
+)
 
 
 def of_an_index(error: apsw.SQLError) -> bool:
@@ -76,8 +83,12 @@ def named(path: str, connection: apsw.Connection) -> Iterator[None]:
             f"{error.object[error.start]!r} at character {error.start} is a lone surrogate and not text",
             code="not_text",
         ) from None
-    except FAULTS as error:
+    except (*FAULTS, apsw.ConstraintError, apsw.SQLError) as error:
+        if isinstance(error, apsw.SQLError) and not any(words in str(error) for words in _OF_THE_SCHEMA):
+            raise
         found = _first(connection)
+        if found is None and isinstance(error, apsw.ConstraintError):
+            found = Damage("fts", "?", f"contradicts the memories ({error})")
         if found is None:
             raise
         remedy = Remedy(Action.REPAIR if found.derived else Action.SALVAGE, path)
@@ -86,9 +97,19 @@ def named(path: str, connection: apsw.Connection) -> Iterator[None]:
 
 def _first(connection: apsw.Connection) -> Damage | None:
     try:
-        return next(find(connection), None)
+        return next(find(connection), None) or _in_the_file(connection)
     except (apsw.Error, *FAULTS):  # even the search for it fails
         return Damage("the file", "?", "cannot be read")
+
+
+def _in_the_file(connection: apsw.Connection) -> Damage | None:
+    """What SQLite itself finds wrong with the file, or columns that a table lacks."""
+    finding = connection.execute("PRAGMA integrity_check(1)").get
+    if finding != "ok":
+        return Damage("the file", "?", f"cannot be read ({finding})")
+    there = {name for (name,) in connection.execute("SELECT name FROM pragma_table_xinfo('memories')")}
+    lost = sorted(field.name for field in FIELDS if field.name not in there)
+    return Damage("memories", "?", f"lacks the columns {', '.join(lost)}") if lost else None
 
 
 def find(connection: apsw.Connection) -> Iterator[Damage]:

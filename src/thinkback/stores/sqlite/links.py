@@ -143,6 +143,8 @@ def _linked(connection: apsw.Connection, ids: Sequence[str]) -> set[str]:
 
 
 def _edge(row: Sequence[object]) -> StoredEdge:
+    if not all(isinstance(name, str) for name in row[:3]):
+        raise TypeError("a link between no names")  # which `damage` then names
     return StoredEdge(**dict(zip(_FIELDS.split(", "), row, strict=True)))  # type: ignore[arg-type]
 
 

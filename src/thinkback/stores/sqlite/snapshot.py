@@ -8,7 +8,7 @@ from typing import Any
 import apsw
 import numpy as np
 
-from thinkback.errors import InvalidInput
+from thinkback.errors import Action, InvalidInput, Remedy, StoreDamaged
 from thinkback.inputs import validate
 from thinkback.model import Draft, Passages, StoredRecord, Vector
 from thinkback.stores.base import Snapshot
@@ -48,7 +48,10 @@ def _with_vectors(
         if live is None or not record.embedded or not (retired or record.retired_at is None):
             yield record, None, None
         else:
-            vector = np.frombuffer(connection.execute(of_one, (row[0], live.number)).get, dtype=generations.STORED)
+            stored = connection.execute(of_one, (row[0], live.number)).get
+            if not isinstance(stored, bytes):
+                raise StoreDamaged(f"row {row[0]} of vectors is gone", code="damaged_row", remedy=Remedy(Action.REPAIR))
+            vector = np.frombuffer(stored, dtype=generations.STORED)
             yield record, vector, passages.of_version(connection, row[0], live)
 
 
