@@ -272,9 +272,15 @@ def test_a_pipe_closed_before_the_first_word_is_no_traceback_either(cli, args):
     assert (ran.returncode, ran.stderr) == (141, "")
 
 
+def attentive() -> None:
+    """A job that a shell starts in the background ignores Ctrl-C, and so do its children: hear it again."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 def test_ctrl_c_leaves_quietly_and_writes_nothing(cli):
     cli.ok("remember", "before")
-    importing = subprocess.Popen(command("import", "-"), stdin=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    pipes = {"stdin": subprocess.PIPE, "stderr": subprocess.PIPE}
+    importing = subprocess.Popen(command("import", "-"), text=True, preexec_fn=attentive, **pipes)
     assert importing.stdin is not None
     for number in range(1200):  # more than two batches, so that the transaction is under way
         importing.stdin.write(json.dumps({"text": f"memory {number}"}) + "\n")
