@@ -53,6 +53,7 @@ def test_words_are_counted_inside_of_passages_and_at_the_beginning_of_words_only
     spans = [Span(0, 11), Span(13, 18), Span(20, 22)]
     assert occurrences(text, spans, ("cat",)).tolist() == [[0.0, 1.0, 0.0]]
     assert occurrences("我的猫叫奥斯卡", [Span(0, 3), Span(3, 7)], ("猫",)).tolist() == [[1.0, 0.0]]
+    assert occurrences("part 79, part 791, 79th", [Span(0, 23)], ("79",)).tolist() == [[2.0]]
 
 
 CHAT = "\n".join(

@@ -115,10 +115,11 @@ def occurrences(text: str, spans: Sequence[Span], stems: Sequence[str]) -> Float
 
 
 def _places(text: str, stem: str) -> Iterator[int]:
-    """Where a word begins so; scripts without spaces have no beginnings."""
+    """Where a word begins so; scripts without spaces have no beginnings, and a number does not begin a longer one."""
     at = text.find(stem)
     while at >= 0:
-        if at == 0 or not stem[0].isascii() or not text[at - 1].isalnum():
+        begins = at == 0 or not stem[0].isascii() or not text[at - 1].isalnum()
+        if begins and not (stem[-1].isdigit() and text[at + len(stem) : at + len(stem) + 1].isdigit()):
             yield at
         at = text.find(stem, at + 1)
 

@@ -138,6 +138,14 @@ def test_a_write_to_an_unreadable_index_is_refused_with_a_remedy(path: Path) -> 
         assert memory.remember("a dog").text == "a dog"
 
 
+@pytest.mark.parametrize(("spelt", "misspelt"), [("tokenize", "tooenize"), ("unicode61", "unicode62")])
+def test_an_index_whose_definition_is_damaged_is_one_that_is_gone(path: Path, spelt: str, misspelt: str) -> None:
+    definition = f"UPDATE sqlite_master SET sql = replace(sql, '{spelt}', '{misspelt}') WHERE name = 'fts'"
+    harm(path, f"PRAGMA writable_schema = ON; {definition}")
+    with opened(path) as memory, raises(StoreDamaged, "missing_index"):
+        memory.remember("a dog")
+
+
 def test_a_search_says_which_leg_it_did_without(path: Path) -> None:
     harm(path, "UPDATE vectors SET vector = x'00000000'")
     with opened(path) as memory:

@@ -39,13 +39,17 @@ _STORED_AS = {
 FAULTS = (ValueError, TypeError, KeyError, IndexError, AttributeError, OverflowError)
 
 
-_OF_THE_SCHEMA = ("no such column", "has no column named")  # our own statements name only columns that there are
+# Our own statements name only columns that there are, and read only JSON that was checked.
+_OF_THE_FILE = ("no such column", "has no column named", "malformed JSON")
 _OF_AN_INDEX = (
     "no such table",
     "no such fts5 table",
     "invalid fts5 file format",
     "vtable constructor failed",
     "no such module",
+    "error in tokenizer constructor",
+    "parse error in tokenize directive",
+    'unrecognized option: "',
 )
 
 
@@ -84,7 +88,7 @@ def named(path: str, connection: apsw.Connection) -> Iterator[None]:
             code="not_text",
         ) from None
     except (*FAULTS, apsw.ConstraintError, apsw.SQLError) as error:
-        if isinstance(error, apsw.SQLError) and not any(words in str(error) for words in _OF_THE_SCHEMA):
+        if isinstance(error, apsw.SQLError) and not any(words in str(error) for words in _OF_THE_FILE):
             raise
         found = _first(connection)
         if found is None and isinstance(error, apsw.ConstraintError):
