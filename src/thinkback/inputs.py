@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from operator import attrgetter
 from pathlib import PurePath
-from typing import Any, TypedDict
+from typing import Any, TypedDict, cast
 
 from thinkback.clock import Moment, iso, to_us
 from thinkback.errors import InvalidInput, did_you_mean
@@ -248,11 +248,9 @@ def check_known(what: str, given: Iterable[str], known: Iterable[str]) -> None:
 def validate(draft: Draft) -> Draft:
     """The draft as it will be stored, or InvalidInput; the vector is left to the store, which knows its size."""
     changed: dict[str, Any] = {}
-    for (name, check), value in zip(_CHECKS.items(), _values(draft), strict=True):
-        if value is not None or name not in _OPTIONAL:
-            checked = check(value, name)
-            if checked is not value:
-                changed[name] = checked
+    for (name, check), value, left_out in zip(_CHECKS.items(), _values(draft), _LEFT_OUT, strict=True):
+        if value is not left_out and (checked := check(value, name)) is not value:
+            changed[name] = checked
     check_interval(draft.valid_from, draft.valid_to)
     check_interval(draft.about_from, draft.about_to, "about")
     if draft.position is not None and draft.thread is None:
@@ -480,3 +478,5 @@ _CHECKS["text"] = _check_memory
 _CHECKS["essence"] = _check_essence
 _OPTIONAL = frozenset(field.name for field in FIELDS if field.default is None and not field.required)
 _values = attrgetter(*_CHECKS)
+# What a draft holds where nothing was given; no text is that object.
+_LEFT_OUT = _values(Draft(text=cast(str, object())))

@@ -19,10 +19,18 @@ _STANDING = re.compile(
     r"|\bi(?:['’]d| would) like (?:you|it if|all|my)\b|\bi want you to\b|\bi (?:do not|don['’]t) (?:like|want) (?:you|it when)\b",
     re.IGNORECASE,
 )
+# Every such phrase holds one of these; a text without them is not searched further.
+_HINTS = (
+    *("always", "never", "t ever", "from now on", "going forward", "future", "remember to", "make sure to"),
+    *("when i ", "whenever i ", "prefer", "rather", " like ", " want "),
+)
 
 
 def suggested_kind(text: str, speaker: str | None = None) -> Kind:
     """The kind of a memory for which none was given; what an assistant, a tool or a document says is no instruction."""
     if len(text) > LONGEST_UNSAID if speaker is None else speaker.lower() in ("assistant", "tool", "system"):
         return "observation"
-    return "preference" if _STANDING.search(text[:LONGEST_READ]) else "observation"
+    read = text[:LONGEST_READ]
+    lowered = read.lower()
+    hinted = any(hint in lowered for hint in _HINTS)
+    return "preference" if hinted and _STANDING.search(read) else "observation"

@@ -46,7 +46,10 @@ def secrets(text: str) -> list[Secret]:
 
 def _possible(lowered: str) -> list[Pattern]:
     """The patterns that may match, in the order of the table. Most texts have none of the words, so this is what a write pays."""
-    places = {place for word, places in _BY_WORD.items() if word in lowered for place in places}
+    words = _SPOKEN if len(lowered) < _LONG or not _LONG_RUN(lowered) else _BY_WORD
+    places = {place for word in words if word in lowered for place in _BY_WORD[word]}
+    if _DIGIT(lowered):
+        places |= {place for long_enough, numbered in _WITH_DIGITS if long_enough(lowered) for place in numbered}
     return [PATTERNS[place] for place in sorted(places)]
 
 
@@ -191,13 +194,19 @@ _ISSUED = re.compile(
     r"|(?:6011|6[25]\d\d|64[4-9]\d|35\d\d)\d{12,15}|3(?:0[0-5]|[689]\d)\d{11}"
 )
 _CARD_LENGTHS = (19, 18, 17, 16, 15, 14)
+_BETWEEN = r"[ .\xa0\u2007\u2009\u202f–-]"  # groups of a card number
+_DIGIT = re.compile(r"\d").search
+_LONG = 14  # a key of a known format has at least so many characters in a row
+_LONG_RUN = re.compile(rf"[a-z0-9_+/=.~%-]{{{_LONG}}}").search
+_MANY_DIGITS = re.compile(rf"(?:\d{_BETWEEN}?){{{min(_CARD_LENGTHS)}}}").search
+_LONG_TOKEN = re.compile(r"(?<![a-z0-9_-])[a-z0-9_-]{24}").search
 
 
 _EDGE = r"(?<![A-Za-z0-9_])"
 _END = r"(?![A-Za-z0-9_])"
 _PEM = r"[A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?"
 _JWT = r"eyJ[A-Za-z0-9_-]{8,}+\.eyJ[A-Za-z0-9_-]{8,}+\.[A-Za-z0-9_-]{8,}+"
-_GITLAB = "gl(?:pat|oas|dt|rtr?|cbt|ptt|ft|imt|agent|wt|soat|ffct)"
+_GITLAB = [f"gl{kind}-" for kind in "pat oas dt rt rtr cbt ptt ft imt agent wt soat ffct".split()]  # noqa: SIM905
 _NOT_PUBLIC = r"(?!AAAA[BCEG]|pk_(?:live|test)_)"  # of SSH and of Stripe
 
 # Words before a name (`MY_DB_PASSWORD`) need not match: the name only has to begin at a word boundary.
@@ -232,8 +241,10 @@ _SECRET_FIELD = re.compile(rf"{_NAME}\Z")
 _TOKEN_FIELD = re.compile(rf"{_ANY_NAME}\Z")
 
 
-def _pattern(what: str, pattern: str, check: Callable[[str], bool] | None = None, words: str = "") -> Pattern:
-    return Pattern(what, pattern, check, tuple(words.split()))
+def _pattern(
+    what: str, pattern: str, check: Callable[[str], bool] | None = None, words: str = "", long: bool = True
+) -> Pattern:
+    return Pattern(what, pattern, check, tuple(words.split()), long=long)
 
 
 def _called(what: str, pattern: str, check: Callable[[str], bool]) -> Pattern:
@@ -247,9 +258,9 @@ def _dashed(what: str, pattern: str, check: Callable[[str], bool] | None = None,
 
 def _card(digits: int) -> Pattern:
     """Tried at every group of three or more digits without consuming it, since other numbers may precede or follow."""
-    number = rf"\d(?:(?:[ .\xa0\u2007\u2009\u202f–-](?=\d{{3}}))?\d){{{digits - 1}}}"
+    number = rf"\d(?:(?:{_BETWEEN}(?=\d{{3}}))?\d){{{digits - 1}}}"
     pattern = rf"(?=[2-6]\d\d)(?<![\d.-])(?<![A-Z]{{2}}\d\d )(?=(?P<s>{number})(?!\.?\d))"
-    return _pattern("card number", pattern, _is_card, "2 3 4 5 6")
+    return _pattern("card number", pattern, _is_card)
 
 
 PATTERNS: tuple[Pattern, ...] = (
@@ -265,7 +276,12 @@ PATTERNS: tuple[Pattern, ...] = (
         words="ghp_ gho_ ghu_ ghs_ ghr_ github_pat_",
     ),
     _pattern("GitHub token", _EDGE + rf"ghs_[A-Za-z0-9]{{1,20}}_{_JWT}", words="ghs_"),
-    _dashed("GitLab token", rf"(?:{_GITLAB})-[A-Za-z0-9_-]{{20,}}+(?:\.[a-z0-9]{{2}}\.[a-z0-9]{{7,}}+)?", _is_mixed),
+    _dashed(
+        "GitLab token",
+        rf"(?:{'|'.join(_GITLAB)})[A-Za-z0-9_-]{{20,}}+(?:\.[a-z0-9]{{2}}\.[a-z0-9]{{7,}}+)?",
+        _is_mixed,
+        words=" ".join(_GITLAB),
+    ),
     _dashed("Anthropic key", r"sk-ant-[A-Za-z0-9_-]{20,}+", _is_key, words="sk-ant-"),
     _dashed("OpenAI key", r"sk-[A-Za-z0-9_-]{20,}+", _is_key, words="sk-"),
     _pattern(
@@ -299,7 +315,7 @@ PATTERNS: tuple[Pattern, ...] = (
     _dashed("PyPI token", r"pypi-[A-Za-z0-9_-]{50,}+", _is_key, words="pypi-"),
     _dashed("SendGrid key", r"SG\.[A-Za-z0-9_-]{16,}+\.[A-Za-z0-9_-]{16,}+", words="sg."),
     _pattern("DigitalOcean token", _EDGE + r"do[opr]_v1_[a-f0-9]{64}" + _END, words="_v1_"),
-    _pattern("Telegram bot token", _EDGE + r"[0-9]{8,10}:[A-Za-z0-9_-]{35}" + _END, words=":"),
+    _pattern("Telegram bot token", _EDGE + r"[0-9]{8,10}:[A-Za-z0-9_-]{35}" + _END),
     _pattern("private key", _EDGE + r"AGE-SECRET-KEY-1[02-9AC-HJ-NP-Z]{58}" + _END, words="age-secret-key-1"),
     _pattern(
         "private key",
@@ -312,6 +328,7 @@ PATTERNS: tuple[Pattern, ...] = (
         r"(?i:[a-z][a-z0-9+.-]{1,20})://[^\s/?#:@]{0,100}:(?P<s>[^\s/?#]{1,200})@",
         is_filled_in,
         "://",
+        long=False,
     ),
     _called("password", rf"{_NAME}{_ASSIGNED}{_QUOTED}", is_filled_in),
     _called("password", rf"{_NAME}{_ASSIGNED}(?P<s>{_BARE})", is_literal),
@@ -321,12 +338,14 @@ PATTERNS: tuple[Pattern, ...] = (
         "password",
         r"(?i:\bauthorization[\"']?\s{0,3}:\s{0,3}[\"']?basic)\s{1,3}(?P<s>[A-Za-z0-9+/]{8,}+={0,2})",
         words="authorization",
+        long=False,
     ),
     _pattern(
         "password",
         r"\bcurl\s[^\n|]{0,200}?(?<=\s)(?:-u|--user)\s{1,3}[\"']?[^\s:\"']{1,64}:(?P<s>[^\s\"']{4,64})",
         is_literal,
         "curl",
+        long=False,
     ),
     _pattern("bearer token", r"(?i:\bbearer)\s{1,3}(?P<s>[A-Za-z0-9._~+/-]{16,}+=*)", _is_bearer, "bearer"),
     *PROSE_PATTERNS,
@@ -343,7 +362,13 @@ PATTERNS: tuple[Pattern, ...] = (
     ),
 )
 
-_BY_WORD: dict[str, list[int]] = {}  # places in the table by a word that a match contains; "" for those that name none
+_UNNAMED = [(place, one) for place, one in enumerate(PATTERNS) if not one.words]
+_WITH_DIGITS = (
+    (_MANY_DIGITS, [place for place, one in _UNNAMED if one.check is _is_card]),
+    (_LONG_TOKEN, [place for place, one in _UNNAMED if one.check is not _is_card]),
+)
+_BY_WORD: dict[str, list[int]] = {}  # places in the table by a word that a match contains
 for _place, _one in enumerate(PATTERNS):
-    for _word in _one.words or ("",):
+    for _word in _one.words:
         _BY_WORD.setdefault(_word, []).append(_place)
+_SPOKEN = [word for word, places in _BY_WORD.items() if not all(PATTERNS[place].long for place in places)]

@@ -5,6 +5,7 @@ A message names the kinds of secrets that were found and nothing of them, so it 
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Literal, TypeVar
 
 from thinkback.errors import Action, InvalidInput, Notice, Remedy
@@ -47,12 +48,12 @@ class Door:
 
     def checked(self, value: Storable) -> tuple[Storable, set[str]]:
         """One memory or version as it may be stored, and the kinds of likely secrets in it; `notice` refuses them or warns."""
-        found = set(kinds(_given(value)))
+        found = kinds(partial(getattr, value))
         return (_clean(value) if found and self.policy == "redact" else value), found
 
     def admit_changes(self, changes: Mapping[str, Any]) -> tuple[Mapping[str, Any], Notice | None]:
         """The changes of one memory, likewise."""
-        found = set(kinds(changes))
+        found = kinds(changes.get)
         if not found:
             return changes, None
         return (cleaned(changes) if self.policy == "redact" else changes), self.notice(found, 1)
@@ -69,19 +70,24 @@ class Door:
 
 def secrets_by_field(given: Callable[[str], Any]) -> Iterator[tuple[str, Secret]]:
     """Every likely secret with its field; `given` gets the value of a field."""
-    texts = ((name, given(name)) for name in TEXTS)
-    for name, text in (*texts, *(("tags", tag) for tag in given("tags") or ())):
-        yield from ((name, secret) for secret in (secrets(text) if isinstance(text, str) else ()))
+    for name in TEXTS:
+        if isinstance(text := given(name), str):
+            yield from ((name, secret) for secret in secrets(text))
+    for tag in given("tags") or ():
+        if isinstance(tag, str):
+            yield from (("tags", secret) for secret in secrets(tag))
     if isinstance(thread := given("thread"), str):
         yield from (("thread", secret) for secret in secrets_in_name(thread))
-    yield from (("metadata", secret) for secret in json_secrets(given("metadata") or {}))
+    if metadata := given("metadata"):
+        yield from (("metadata", secret) for secret in json_secrets(metadata))
 
 
-def kinds(given: Mapping[str, Any]) -> Iterator[str]:
+def kinds(given: Callable[[str], Any]) -> set[str]:
     """The kinds of likely secrets in these fields."""
-    yield from (secret.what for _, secret in secrets_by_field(given.get))
-    if isinstance(id := given.get("id"), str):
-        yield from (secret.what for secret in secrets_in_name(id))
+    found = {secret.what for _, secret in secrets_by_field(given)}
+    if isinstance(id := given("id"), str):
+        found |= {secret.what for secret in secrets_in_name(id)}
+    return found
 
 
 def cleaned(given: Mapping[str, Any]) -> dict[str, Any]:

@@ -14,22 +14,23 @@ class Pattern:
     source: (
         str  # compiled at the first text that may match: compiling them all takes a quarter of the time to open a store
     )
-    check: Callable[[str], bool] | None = None
-    words: tuple[str, ...] = ()  # every match contains one of them, in any case; a text without them is not searched
+    check: Callable[[str], bool] | None
+    words: tuple[str, ...]  # every match contains one of them, in any case; a text without them is not searched
     flags: re.RegexFlag = re.NOFLAG
+    long: bool = False  # every match holds a long run of letters, digits and signs
 
     def spans(self, text: str) -> Iterator[tuple[int, int]]:
         """Where such secrets are in the text."""
-        regex = _compiled(self.source, self.flags)
-        group: str | int = "s" if "s" in regex.groupindex else 0
+        regex, group = _compiled(self.source, self.flags)
         for match in regex.finditer(text):
             if self.check is None or self.check(match[group]):
                 yield match.span(group)
 
 
 @cache
-def _compiled(source: str, flags: re.RegexFlag) -> re.Pattern[str]:
-    return re.compile(source, flags)
+def _compiled(source: str, flags: re.RegexFlag) -> tuple[re.Pattern[str], str | int]:
+    regex = re.compile(source, flags)
+    return regex, "s" if "s" in regex.groupindex else 0
 
 
 def has_digit(value: str) -> bool:
