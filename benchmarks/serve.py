@@ -3,6 +3,7 @@
     python benchmarks/serve.py                     200 clients for 30 s on 10,000 memories, then 500 slow connections
     python benchmarks/serve.py --embedder default  with the real model instead of the toy one
     python benchmarks/serve.py --writes 0          searches alone
+    python benchmarks/serve.py --writes 0 --workers 1 --workers 2    one process beside two
 
 The server is a process of its own on a loopback port; clients are bare sockets in this process, each with one connection that
 it keeps and one request in flight, so the load is closed: the times are what a client sees while the server is as busy as it can
@@ -35,6 +36,7 @@ NAMES = "Ada Ben Clara David Elif Farid Greta Hugo Ines Jonas Kira Liam Mona Nil
 class Load:
     """What the clients saw."""
 
+    workers: int
     clients: int
     seconds: float
     memories: int
@@ -42,6 +44,8 @@ class Load:
     requests: int
     errors: int
     per_second: float
+    server_processor_s: float
+    per_processor_second: float
     p50_ms: float
     p95_ms: float
     p99_ms: float
@@ -62,20 +66,25 @@ class Slow:
 def main() -> None:
     options = _options()
     if options.serve is not None:
-        _serve(Path(options.serve), options.embedder)
+        _serve(Path(options.serve), options.embedder, options.workers[0])
         return
+    measured = [_measured(options, workers) for workers in options.workers or [1]]
+    _report(measured, options.json)
+    if any(load.errors or slow.slowest_ms >= 1000 for load, slow in measured):
+        sys.exit(1)
+
+
+def _measured(options: argparse.Namespace, workers: int) -> tuple[Load, Slow]:
     with tempfile.TemporaryDirectory() as folder:
-        port, process = _start(Path(folder), options.embedder)
+        port, process = _start(Path(folder), options.embedder, workers)
         try:
             token = (Path(folder) / "token").read_text().strip()
-            load = asyncio.run(_load(port, token, options))
+            load = asyncio.run(_load(port, token, options, workers, process.pid))
             slow = asyncio.run(_slow(port, options.slow))
         finally:
             process.terminate()
             process.wait(30)
-    _report(load, slow, options.json)
-    if load.errors or slow.slowest_ms >= 1000:
-        sys.exit(1)
+    return load, slow
 
 
 def _options() -> argparse.Namespace:
@@ -86,6 +95,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--writes", type=float, default=0.1, help="the share of requests that remember")
     parser.add_argument("--slow", type=int, default=500, help="how many slow connections")
     parser.add_argument("--embedder", default="toy", help="toy, none, or a model's name")
+    parser.add_argument("--workers", type=int, action="append", help="processes that serve; may be repeated")
     parser.add_argument("--json", action="store_true")
     parser.add_argument("--serve", help=argparse.SUPPRESS)
     return parser.parse_args()
@@ -94,29 +104,50 @@ def _options() -> argparse.Namespace:
 # -- the server ------------------------------------------------------------------------------------------------------------------
 
 
-def _serve(folder: Path, embedder: str) -> None:
+def _serve(folder: Path, embedder: str, workers: int) -> None:
     """The process under test: like `thinkback serve`, but with a toy embedder and no rate limit."""
+    from thinkback.apps.http.processes import Processes, listen_all
+    from thinkback.apps.http.server import Address, listen
+    from thinkback.apps.http.tokens import Tokens
+
+    Tokens(folder / "tokens.toml").make_first()
+    address = Address("127.0.0.1", int((folder / "port").read_text()))
+    if workers == 1:
+        _work(listen(address), folder, embedder)
+    else:
+        (folder / "shared").mkdir()
+        Processes(listen_all(address, workers), _work, folder, embedder, workers).run()
+
+
+def _work(listener: socket.socket, folder: Path, embedder: str, workers: int = 1) -> None:
+    """The only process that serves, or one of several."""
+    shared = None
+    if workers > 1:
+        os.environ["PROMETHEUS_MULTIPROC_DIR"] = str(folder / "shared" / "metrics")
+        from thinkback.apps.http.shared import Shared
+
+        shared = Shared(folder / "shared")
     from thinkback.apps.http.app import Limits, Served, build
-    from thinkback.apps.http.server import Address, config, listen, run
+    from thinkback.apps.http.server import Address, config, run
     from thinkback.apps.http.tokens import Tokens
     from thinkback.opening import Opener
     from thinkback.settings import Settings
     from thinkback.testing import ToyEmbedder
 
-    tokens = Tokens(folder / "tokens.toml")
-    tokens.make_first()
     opener = Opener(Settings(), embedder=ToyEmbedder() if embedder == "toy" else embedder, reranker=None)
-    limits = Limits(per_second=0, threads=2 * (os.cpu_count() or 2), search_seconds=60)
-    served = Served(folder=folder / "spaces", opener=opener, tokens=tokens, limits=limits)
-    address = Address("127.0.0.1", int((folder / "port").read_text()))
-    run(config(build(served).app, address), listen(address))
+    threads = max(2, 2 * (os.cpu_count() or 2) // workers)
+    limits = Limits(per_second=0, threads=threads, search_seconds=60)
+    tokens = Tokens(folder / "tokens.toml")
+    served = Served(folder=folder / "spaces", opener=opener, tokens=tokens, limits=limits, shared=shared)
+    run(config(build(served).app, Address("127.0.0.1", listener.getsockname()[1])), listener)
 
 
-def _start(folder: Path, embedder: str) -> tuple[int, "subprocess.Popen[bytes]"]:
+def _start(folder: Path, embedder: str, workers: int) -> tuple[int, "subprocess.Popen[bytes]"]:
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port = int(listener.getsockname()[1])
     (folder / "port").write_text(str(port))
-    process = subprocess.Popen([sys.executable, __file__, "--serve", str(folder), "--embedder", embedder])
+    command = [sys.executable, __file__, "--serve", str(folder), "--embedder", embedder, "--workers", str(workers)]
+    process = subprocess.Popen(command)
     deadline = time.monotonic() + 60
     while time.monotonic() < deadline:
         try:
@@ -161,7 +192,7 @@ def _sentence(chance: random.Random) -> str:
     return f"{chance.choice(names)} and {chance.choice(names)} saw the {' '.join(chance.choices(words, k=8))}"
 
 
-async def _load(port: int, token: str, options: argparse.Namespace) -> Load:
+async def _load(port: int, token: str, options: argparse.Namespace, workers: int, server: int) -> Load:
     chance = random.Random(7)
     filler = await Wire(port, token).open()
     for start in range(0, options.memories, 500):
@@ -170,12 +201,15 @@ async def _load(port: int, token: str, options: argparse.Namespace) -> Load:
         status, body = await filler.ask("POST", "/v1/memories/batch", {"memories": batch})
         if status != 201:
             raise SystemExit(f"could not fill the store: {body[:300]!r}")
-    await filler.ask("POST", "/v1/recall", {"query": "the first question fills the caches"})
     filler.close()
+    for seed in range(
+        8 * workers
+    ):  # over connections of their own, so that they reach every worker and fill its caches
+        await _client(port, token, time.perf_counter() + 0.2, seed, 0)
     until = time.perf_counter() + options.seconds
-    began = time.perf_counter()
+    began, used = time.perf_counter(), _processor_seconds(server)
     seen = await asyncio.gather(*(_client(port, token, until, seed, options.writes) for seed in range(options.clients)))
-    seconds = time.perf_counter() - began
+    seconds, used = time.perf_counter() - began, _processor_seconds(server) - used
     recalls = sorted(ms for one in seen for ms in one[0])
     writes = sorted(ms for one in seen for ms in one[1])
     errors: Counter[str] = sum((one[2] for one in seen), Counter())
@@ -183,6 +217,7 @@ async def _load(port: int, token: str, options: argparse.Namespace) -> Load:
         print(f"error: {count} × {what}", file=sys.stderr)
     both = sorted([*recalls, *writes])
     return Load(
+        workers=workers,
         clients=options.clients,
         seconds=round(seconds, 1),
         memories=options.memories,
@@ -190,12 +225,25 @@ async def _load(port: int, token: str, options: argparse.Namespace) -> Load:
         requests=len(both),
         errors=errors.total(),
         per_second=round(len(both) / seconds, 1),
+        server_processor_s=round(used, 1),
+        per_processor_second=round(len(both) / used, 1) if used else 0.0,
         p50_ms=_percentile(both, 0.50),
         p95_ms=_percentile(both, 0.95),
         p99_ms=_percentile(both, 0.99),
         recall_p95_ms=_percentile(recalls, 0.95),
         remember_p95_ms=_percentile(writes, 0.95),
     )
+
+
+def _processor_seconds(process: int) -> float:
+    """What a process and its children have used so far, as Linux tells; 0 elsewhere."""
+    try:
+        stat = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+        children = Path(f"/proc/{process}/task/{process}/children").read_text().split()
+    except OSError:
+        return 0.0
+    own = (int(stat[11]) + int(stat[12])) / os.sysconf("SC_CLK_TCK")
+    return own + sum(_processor_seconds(int(child)) for child in children)
 
 
 async def _client(
@@ -252,18 +300,16 @@ def _percentile(ordered: Sequence[float], share: float) -> float:
     return round(ordered[min(len(ordered) - 1, int(share * len(ordered)))], 1) if ordered else 0.0
 
 
-def _report(load: Load, slow: Slow, as_json: bool) -> None:
-    if as_json:
-        print(
-            json.dumps(
-                {"load": asdict(load), "slow": asdict(slow), "machine": platform.machine(), "cores": os.cpu_count()}
-            )
-        )
-        return
-    for title, one in (("load", load), ("slow connections", slow)):
-        print(title)
-        for name, value in asdict(one).items():
-            print(f"  {name:16} {value}")
+def _report(measured: list[tuple[Load, Slow]], as_json: bool) -> None:
+    for load, slow in measured:
+        if as_json:
+            shape = {"load": asdict(load), "slow": asdict(slow)}
+            print(json.dumps({**shape, "machine": platform.machine(), "cores": os.cpu_count()}))
+            continue
+        for title, one in (("load", load), ("slow connections", slow)):
+            print(title)
+            for name, value in asdict(one).items():
+                print(f"  {name:20} {value}")
 
 
 if __name__ == "__main__":

@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
@@ -25,6 +26,9 @@ from thinkback.apps.http.workers import Workers
 from thinkback.clock import Clock, system_clock
 from thinkback.errors import ThinkbackError
 from thinkback.opening import Opener, open_spaces
+
+if TYPE_CHECKING:  # it needs POSIX locks
+    from thinkback.apps.http.shared import Shared
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,6 +58,7 @@ class Served:
     routes: tuple[Route, ...] = ROUTES
     mcp_scopes: frozenset[str] | None = None
     read_only: bool = False
+    shared: "Shared | None" = None  # what this process shares with other workers
     clock: Clock = system_clock
     seconds: Callable[[], float] = time.monotonic
 
@@ -70,20 +75,25 @@ class Server:
 
 def build(served: Served) -> Server:
     """Put the parts together; files are opened on first use."""
-    limits, metrics = served.limits, Metrics()
+    limits, shared = served.limits, served.shared
+    metrics = Metrics(shared.metrics if shared else None)
     served.opener.watch(metrics)
     place = open_spaces(served.database or served.folder, default_file=served.default_file, read_only=served.read_only)
     spaces = Spaces(
-        place, lambda store: served.opener.over(store, read_only=served.read_only), max_open=limits.open_spaces
+        place,
+        lambda store: served.opener.over(store, read_only=served.read_only),
+        max_open=limits.open_spaces,
+        shared=shared.spaces if shared else None,
     )
     workers, health = Workers(limits.threads, limits.max_queued), Workers(1, limits.max_queued)
-    sessions = Sessions(served.tokens, served.clock)
+    metrics.watch(spaces, workers)
+    sessions = sessions_of(served.tokens, served.clock, shared)
     mcp = McpEndpoint(HttpAccess(spaces, workers, limits.search_seconds, served.mcp_scopes))
     access = Access(
         hosts=AllowedHosts.of(served.host_names, served.origins),
         tokens=served.tokens,
         sessions=sessions,
-        rates=RateLimiter(limits.per_second, limits.burst, served.seconds),
+        rates=(shared.rates if shared else RateLimiter)(limits.per_second, limits.burst, served.seconds),
         metrics=metrics,
     )
 
@@ -107,3 +117,10 @@ def build(served: Served) -> Server:
     site = Site(spaces, workers, health, sessions, metrics, mcp, limits.search_seconds, served.routes, served.tokens)
     app.router.default = Api(site)  # it has its own table of routes: paths are split before they are decoded
     return Server(app, sessions, spaces, served.tokens)
+
+
+def sessions_of(tokens: Tokens, clock: Clock, shared: "Shared | None" = None) -> Sessions:
+    """The logins of this process, or those that the workers share."""
+    if shared is None:
+        return Sessions(tokens, clock)
+    return Sessions(tokens, clock, codes=shared.codes, sessions=shared.sessions)

@@ -4,8 +4,13 @@ import ipaddress
 import json
 import logging
 import os
+import signal
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -16,6 +21,8 @@ from thinkback.settings import Settings, is_server, load
 
 if TYPE_CHECKING:
     from thinkback.apps.http.app import Server
+    from thinkback.apps.http.server import Address
+    from thinkback.apps.http.shared import Shared
     from thinkback.apps.http.tokens import Tokens
 
 PORT = 7077
@@ -41,6 +48,13 @@ class AddressOptions:
             return ipaddress.ip_address(self.host).is_loopback
         except ValueError:
             return False
+
+    @property
+    def address(self) -> "Address":
+        """The address for the server."""
+        from thinkback.apps.http.server import Address
+
+        return Address(self.host, self.port, self.tls_cert, self.tls_key)
 
     @property
     def url(self) -> str:
@@ -78,7 +92,8 @@ class LimitOptions:
 
     rate: Annotated[float, typer.Option(min=0, help="Requests per second and token; 0 for no limit.")] = 300.0
     deadline: Annotated[float, typer.Option(min=0.1, help="Seconds a search may take.")] = 10.0
-    threads: Annotated[int, typer.Option(min=0, help="Worker threads; 0 for two per core.")] = 0
+    threads: Annotated[int, typer.Option(min=0, help="Threads of each worker; 0 for two per core in all.")] = 0
+    workers: Annotated[int, typer.Option(min=0, help="Processes that serve; 0 for one per core.")] = 1
     otel: Annotated[bool, typer.Option("--otel", help="Send OpenTelemetry spans; the OTEL_ variables say where.")] = (
         False
     )
@@ -87,8 +102,11 @@ class LimitOptions:
 def _serve(address: AddressOptions, files: FileOptions, limits: LimitOptions) -> None:
     """Serve memories over HTTP, with MCP at /mcp and the inspector at /: `thinkback serve --port 7077`."""
     settings = load(store=files.store, embedder=files.embedder)
-    server = prepare(settings, address, files, limits)
-    _run(server, address, settings, f"/?login={_login_code(server)}")
+    limits = replace(limits, workers=limits.workers or os.cpu_count() or 1)
+    if limits.workers > 1:
+        _serve_by_workers(settings, address, files, limits)
+    else:
+        _run(prepare(settings, address, files, limits), address, settings)
 
 
 serve = with_options(_serve)
@@ -109,16 +127,13 @@ def prepare(
     *,
     mcp_only: bool = False,
     read_only: bool = False,
+    shared: "Shared | None" = None,
 ) -> "Server":
     """The server, ready to run; a first token is made if there is none."""
-    try:
+    with _needs_extra():
         from thinkback.apps.http.app import Limits, Served, build
         from thinkback.apps.http.routes import ROUTES
         from thinkback.opening import Opener
-    except ModuleNotFoundError as error:
-        if error.name and error.name.startswith("thinkback"):
-            raise
-        raise MissingExtra.of("The HTTP server", "serve") from None
     if bool(address.tls_cert) != bool(address.tls_key):
         raise InvalidInput("--tls-cert and --tls-key must be given together", code="tls_files")
     database = files.store if is_server(files.store) else settings.database
@@ -139,14 +154,25 @@ def prepare(
         limits=Limits(
             per_second=limits.rate,
             burst=2 * limits.rate,
-            threads=limits.threads or 2 * (os.cpu_count() or 2),
+            threads=limits.threads or max(2, 2 * (os.cpu_count() or 2) // max(1, limits.workers)),
             search_seconds=limits.deadline,
         ),
         routes=tuple(route for route in ROUTES if route.path.startswith("/health")) if mcp_only else ROUTES,
         mcp_scopes=frozenset({"read"}) if read_only else None,
         read_only=read_only,
+        shared=shared,
     )
     return build(served)
+
+
+@contextmanager
+def _needs_extra() -> Iterator[None]:
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        if error.name and error.name.startswith("thinkback"):
+            raise
+        raise MissingExtra.of("The HTTP server", "serve") from None
 
 
 def _tokens(database: str | None, path: Path | None, settings: Settings) -> "Tokens":
@@ -184,18 +210,63 @@ def _login_code(server: "Server") -> str:
     return server.sessions.code(max(grants, key=lambda grant: (len(grant.scopes), grant.reaches("default"))))
 
 
-def _run(server: "Server", options: AddressOptions, settings: Settings, page: str) -> None:
-    from thinkback.apps.http.server import Address, listen, loaded, run
+def _run(server: "Server", options: AddressOptions, settings: Settings, page: str | None = None) -> None:
+    from thinkback.apps.http.server import listen, loaded, run
+
+    page = page or f"/?login={_login_code(server)}"
+    _log(settings.log_level.upper())
+    config = loaded(server.app, options.address, settings.log_level)
+    with listen(options.address) as listener:
+        _announce(options, listener, page)
+        run(config, listener)
+
+
+def _serve_by_workers(settings: Settings, options: AddressOptions, files: FileOptions, limits: LimitOptions) -> None:
+    """Serve by several processes; what they need is checked before the first one starts."""
+    if os.name != "posix":
+        raise InvalidInput("several workers need a POSIX system; serve with --workers 1", code="workers_unsupported")
+    with _needs_extra():
+        from thinkback.apps.http.processes import Processes, listen_all
+        from thinkback.apps.http.server import loaded
+        from thinkback.apps.http.shared import Shared
+    with TemporaryDirectory(prefix="thinkback-serve-") as folder:
+        shared = Shared(Path(folder))
+        server = prepare(settings, options, files, limits, shared=shared)
+        page = f"/?login={_login_code(server)}"
+        _log(settings.log_level.upper())
+        loaded(server.app, options.address)
+        server.spaces.close()
+        listeners = listen_all(options.address, limits.workers)
+        _announce(options, listeners[0], page, limits.workers)
+        stopped_by = Processes(listeners, work, settings, options, files, limits, folder).run(shared.forget_gauges)
+    if stopped_by is not None:
+        signal.raise_signal(stopped_by)
+
+
+def work(
+    listener: socket.socket,
+    settings: Settings,
+    options: AddressOptions,
+    files: FileOptions,
+    limits: LimitOptions,
+    folder: str,
+) -> None:
+    """Serve as one of several workers."""
+    os.environ["PROMETHEUS_MULTIPROC_DIR"] = str(Path(folder) / "metrics")  # read when the metrics are imported
+    from thinkback.apps.http.server import loaded, run
+    from thinkback.apps.http.shared import Shared
 
     _log(settings.log_level.upper())
-    address = Address(options.host, options.port, options.tls_cert, options.tls_key)
-    config = loaded(server.app, address, settings.log_level)
-    with listen(address) as listener:
-        url = replace(options, port=listener.getsockname()[1]).url
-        typer.echo(f"serving on {url}; open {url}{page}", err=True)
-        if not options.is_loopback and not options.tls_cert:
-            typer.echo("warning: tokens travel unencrypted; use --tls-cert and --tls-key, or a TLS proxy", err=True)
-        run(config, listener)
+    server = prepare(settings, options, files, limits, shared=Shared(Path(folder)))
+    run(loaded(server.app, options.address, settings.log_level), listener)
+
+
+def _announce(options: AddressOptions, listener: socket.socket, page: str, workers: int = 1) -> None:
+    url = replace(options, port=listener.getsockname()[1]).url
+    by = f" by {workers} workers" if workers > 1 else ""
+    typer.echo(f"serving on {url}{by}; open {url}{page}", err=True)
+    if not options.is_loopback and not options.tls_cert:
+        typer.echo("warning: tokens travel unencrypted; use --tls-cert and --tls-key, or a TLS proxy", err=True)
 
 
 def _log(level: str) -> None:

@@ -20,7 +20,7 @@ from thinkback.apps.http.login import Sessions, cookie_name
 from thinkback.apps.http.metrics import Metrics
 from thinkback.apps.http.openapi import document
 from thinkback.apps.http.route import Route
-from thinkback.apps.http.spaces import Pooled, Spaces
+from thinkback.apps.http.spaces import Spaces
 from thinkback.apps.http.tokens import SCOPES, Grant, Tokens
 from thinkback.apps.http.workers import Workers, clients_of
 from thinkback.errors import NotFound
@@ -144,10 +144,6 @@ async def ready(site: Site, call: Call) -> responses.HealthShape:
 
 async def metrics(site: Site, call: Call) -> Response:
     """Metrics for Prometheus."""
-    site.metrics.open_spaces.set(site.spaces.open_count)
-    if isinstance(site.spaces.place, Pooled):
-        site.metrics.pool(site.spaces.place.facts())
-    site.metrics.pending.set(site.workers.pending)
     return Response(site.metrics.text(), media_type="text/plain; version=0.0.4; charset=utf-8")
 
 

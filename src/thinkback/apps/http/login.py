@@ -9,6 +9,7 @@ from functools import cache
 from hashlib import sha256
 from html import escape
 from importlib import resources
+from typing import Protocol
 from urllib.parse import parse_qs
 
 from starlette.requests import Request
@@ -32,24 +33,64 @@ _FORM_POLICY = (
 
 
 @dataclass(frozen=True, slots=True)
-class _Issued:
+class Issued:
     """The identity of the token behind a code or a session, and when it expires."""
 
     token: str
     until: int
 
 
+class IssuedTable(Protocol):
+    """Codes or sessions by the hash of their secret, at most MAX_SESSIONS."""
+
+    def put(self, key: str, issued: Issued) -> None: ...
+    def get(self, key: str) -> Issued | None: ...
+    def extend(self, key: str, until: int) -> None: ...
+    def take(self, key: str) -> Issued | None: ...
+
+
+class IssuedHere:
+    """Codes or sessions in the memory of this process; of too many the least recently used is removed."""
+
+    def __init__(self) -> None:
+        self._issued: OrderedDict[str, Issued] = OrderedDict()
+
+    def put(self, key: str, issued: Issued) -> None:
+        """Keep one."""
+        self._issued[key] = issued
+        while len(self._issued) > MAX_SESSIONS:
+            self._issued.popitem(last=False)
+
+    def get(self, key: str) -> Issued | None:
+        """The one with this key, if there is one."""
+        return self._issued.get(key)
+
+    def extend(self, key: str, until: int) -> None:
+        """Let one expire later."""
+        self._issued[key] = Issued(self._issued.pop(key).token, until)
+
+    def take(self, key: str) -> Issued | None:
+        """Remove one."""
+        return self._issued.pop(key, None)
+
+
 class Sessions:
-    """Codes and sessions, kept in memory only: a restart ends them, and so does revoking the token behind them."""
+    """Codes and sessions, which no restart survives; revoking the token behind them ends them too."""
 
     def __init__(
-        self, tokens: Tokens, clock: Clock, new_secret: Callable[[], str] = lambda: secrets.token_urlsafe(32)
+        self,
+        tokens: Tokens,
+        clock: Clock,
+        new_secret: Callable[[], str] = lambda: secrets.token_urlsafe(32),
+        *,
+        codes: IssuedTable | None = None,
+        sessions: IssuedTable | None = None,
     ) -> None:
         self._tokens = tokens
         self._clock = clock
         self._new_secret = new_secret
-        self._codes: OrderedDict[str, _Issued] = OrderedDict()
-        self._sessions: OrderedDict[str, _Issued] = OrderedDict()
+        self._codes = codes or IssuedHere()
+        self._sessions = sessions or IssuedHere()
 
     def code(self, grant: Grant) -> str:
         """A code for the address bar; it works once, within ten minutes."""
@@ -57,7 +98,7 @@ class Sessions:
 
     def redeem(self, code: str) -> str | None:
         """Exchange a code for a session."""
-        found = self._codes.pop(digest_of(code), None)
+        found = self._codes.take(digest_of(code))
         if found is None or found.until <= self._clock() or self._tokens.identified(found.token) is None:
             return None
         return self._issue(self._sessions, found.token, SESSION_LIFETIME)
@@ -69,21 +110,19 @@ class Sessions:
     def grant(self, session: str) -> Grant | None:
         """The grant behind a session; every use extends the session."""
         key = digest_of(session)
-        found = self._sessions.pop(key, None)
+        found = self._sessions.get(key)
         if found is None or found.until <= self._clock():
             return None
-        self._sessions[key] = _Issued(found.token, self._clock() + SESSION_LIFETIME)
+        self._sessions.extend(key, self._clock() + SESSION_LIFETIME)
         return self._tokens.identified(found.token)
 
     def end(self, session: str) -> None:
         """Log out."""
-        self._sessions.pop(digest_of(session), None)
+        self._sessions.take(digest_of(session))
 
-    def _issue(self, issued: OrderedDict[str, _Issued], token: str, lifetime: int) -> str:
+    def _issue(self, table: IssuedTable, token: str, lifetime: int) -> str:
         secret = self._new_secret()
-        issued[digest_of(secret)] = _Issued(token, self._clock() + lifetime)
-        while len(issued) > MAX_SESSIONS:
-            issued.popitem(last=False)
+        table.put(digest_of(secret), Issued(token, self._clock() + lifetime))
         return secret
 
 

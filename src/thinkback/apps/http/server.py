@@ -161,11 +161,11 @@ def config(app: ASGIApp, address: Address, log_level: str = "warning") -> uvicor
     return uvicorn.Config(app, host=address.host, port=address.port, **options)
 
 
-def listen(address: Address) -> socket.socket:
-    """A listening socket; requests are not answered yet."""
+def listen(address: Address, shared: bool = False) -> socket.socket:
+    """A listening socket; requests are not answered yet. A shared address may have several sockets."""
     family = socket.AF_INET6 if ":" in address.host else socket.AF_INET
     try:
-        return socket.create_server((address.host, address.port), family=family, backlog=BACKLOG)
+        return socket.create_server((address.host, address.port), family=family, backlog=BACKLOG, reuse_port=shared)
     except OSError as error:
         raise InvalidInput(
             f"cannot listen on {address.host} port {address.port}: {error.strerror or error}; choose another with --port",

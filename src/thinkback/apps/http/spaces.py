@@ -2,7 +2,7 @@
 
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from threading import Lock
 from typing import Any, Protocol, runtime_checkable
@@ -26,16 +26,39 @@ class _Open:
     """An open space and how many requests use it."""
 
     name: str
+    dropped: int  # how often a space of this name was dropped before
     users: int = 0
     memory: Memory | None = None
     lock: Lock = field(default_factory=Lock)
 
 
+class Use(Protocol):
+    """Knows which spaces other worker processes use."""
+
+    def use(self, name: str) -> AbstractContextManager[int]: ...
+    def drop(self, name: str) -> AbstractContextManager[bool]: ...
+
+
+class UseHere:
+    """For a server of one process, which counts the users of each space itself."""
+
+    def use(self, name: str) -> AbstractContextManager[int]:
+        """Nobody else drops a space."""
+        return nullcontext(0)
+
+    def drop(self, name: str) -> AbstractContextManager[bool]:
+        """Nobody else uses a space."""
+        return nullcontext(True)
+
+
 class Spaces:
     """The memories by space; `place` is where they are kept, `open` makes a memory of a store."""
 
-    def __init__(self, place: Place, open: Callable[[Store], Memory], *, max_open: int = 64) -> None:
+    def __init__(
+        self, place: Place, open: Callable[[Store], Memory], *, max_open: int = 64, shared: Use | None = None
+    ) -> None:
         self.place = place
+        self._shared = shared or UseHere()
         self._open = open
         self._max_open = max_open
         self._spaces: OrderedDict[str, _Open] = OrderedDict()
@@ -44,14 +67,16 @@ class Spaces:
     @contextmanager
     def lease(self, name: str, *, create: bool = False) -> Iterator[Memory]:
         """The memory of a space; it stays open for as long as the context."""
-        known = check_space(name) in self._spaces or create or name == DEFAULT_SPACE
-        if not known and not self.place.exists(name):
-            raise NotFound(f"there is no space {name!r}; storing a memory in it creates it", code="unknown_space")
-        space = self._take(name)
-        try:
-            yield self._memory(space)
-        finally:
-            self._release(space)
+        with self._shared.use(check_space(name)) as dropped:
+            self._close_dropped(name, dropped)
+            known = name in self._spaces or create or name == DEFAULT_SPACE
+            if not known and not self.place.exists(name):
+                raise NotFound(f"there is no space {name!r}; storing a memory in it creates it", code="unknown_space")
+            space = self._take(name, dropped)
+            try:
+                yield self._memory(space)
+            finally:
+                self._release(space)
 
     def names(self) -> list[str]:
         """The names of all spaces."""
@@ -59,11 +84,11 @@ class Spaces:
 
     def drop(self, name: str) -> None:
         """Remove a space and everything in it."""
-        with self._lock:
+        with self._lock, self._shared.drop(check_space(name)) as unused:
             if not self.place.exists(name):
                 raise unknown_space(name)
             space = self._spaces.get(name)
-            if space is not None and space.users:
+            if not unused or (space is not None and space.users):
                 raise HttpError(409, "in_use", f"the space {name!r} is in use; retry", {"Retry-After": "1"})
             self._spaces.pop(name, None)
             if space is not None and space.memory is not None:
@@ -84,9 +109,19 @@ class Spaces:
                 space.memory.close()
         self.place.close()
 
-    def _take(self, name: str) -> _Open:
+    def _close_dropped(self, name: str, dropped: int) -> None:
+        """Close a space that another worker dropped since it was opened here; nobody can be using it."""
         with self._lock:
-            space = self._spaces.setdefault(name, _Open(name))
+            space = self._spaces.get(name)
+            if space is None or space.dropped == dropped:
+                return
+            del self._spaces[name]
+        if space.memory is not None:
+            space.memory.close()
+
+    def _take(self, name: str, dropped: int) -> _Open:
+        with self._lock:
+            space = self._spaces.setdefault(name, _Open(name, dropped))
             self._spaces.move_to_end(name)
             space.users += 1
             return space
