@@ -3,9 +3,9 @@
 Logins, rates, the use of spaces and metrics are files, guarded by locks that the system frees when a process dies.
 """
 
-import fcntl
 import os
 import struct
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from hashlib import sha256
@@ -13,6 +13,9 @@ from pathlib import Path
 
 from thinkback.apps.http.login import MAX_SESSIONS, Issued
 from thinkback.apps.http.rates import MAX_BUCKETS, RateLimiter
+
+if sys.platform != "win32":  # where several workers are refused
+    import fcntl
 
 _BUCKET = struct.Struct("dd")
 
@@ -51,7 +54,7 @@ class IssuedFiles:
     def put(self, key: str, issued: Issued) -> None:
         """Keep one; of too many those that expire first are removed."""
         beside = self._folder / f".{key}"
-        beside.write_text(issued.token)
+        beside.write_text(issued.token, encoding="utf-8")
         _set_time(beside, issued.until)
         os.replace(beside, self._folder / key)
         kept = sorted(self._folder.iterdir(), key=_expires)
@@ -62,7 +65,7 @@ class IssuedFiles:
         """The one with this key, if there is one."""
         file = self._folder / key
         with suppress(FileNotFoundError):
-            return Issued(file.read_text(), file.stat().st_mtime_ns // 1000)
+            return Issued(file.read_text(encoding="utf-8"), file.stat().st_mtime_ns // 1000)
         return None
 
     def extend(self, key: str, until: int) -> None:
