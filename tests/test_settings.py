@@ -102,6 +102,12 @@ def test_a_wrong_file_is_an_error_that_says_so(home, text, code):
         load()
 
 
+def test_some_counts_may_be_zero(home):
+    write(user_file(home), "journal_days = 0\npostgres.copies_mb = 0")
+    settings = load()
+    assert (settings.journal_days, settings.postgres.copies_mb) == (0, 0)
+
+
 def test_an_unknown_key_names_the_nearest(home):
     write(home / "here" / "thinkback.toml", 'recpie = "x"')
     with pytest.raises(InvalidFile, match="Did you mean 'recipe'"):

@@ -26,7 +26,7 @@ from thinkback.models.rerankers.base import Reranker
 from thinkback.search.query.time import AnchorExtractor
 from thinkback.search.recipes.model import Recipe
 from thinkback.search.trace import Recall
-from thinkback.settings import NONE, Settings, is_server
+from thinkback.settings import NONE, Postgres, Settings, is_server
 from thinkback.stores.base import DEFAULT_SPACE, Spaces, Store
 from thinkback.stores.sqlite import SqliteSpaces, SqliteStore
 
@@ -38,6 +38,7 @@ T = TypeVar("T")
 OPENED = "opened:"  # in a recipe: the reranker the memory was opened with, else the one named here
 UPGRADE_STEP = 2000  # memories; a smaller file is upgraded before one could read about it
 DEFAULT = "default"  # whatever the settings name
+COPIES_MB = Postgres().copies_mb
 log = logging.getLogger("thinkback")
 
 
@@ -134,7 +135,14 @@ class Opener:
         """
         if path is None:
             path, space = self._usual_path(), space or self.settings.space
-        store = open_store(path, space or DEFAULT_SPACE, read_only=read_only, create=create, upgrading=self._upgrading)
+        store = open_store(
+            path,
+            space or DEFAULT_SPACE,
+            read_only=read_only,
+            create=create,
+            upgrading=self._upgrading,
+            copies_mb=self.settings.postgres.copies_mb,
+        )
         log.info("opened %s", "a database" if is_server(path) else path)
         return self.over(
             store, recipe=recipe, read_only=read_only, strict=strict, count_accesses=count_accesses, clock=clock
@@ -255,10 +263,11 @@ def open_store(
     read_only: bool = False,
     create: bool = True,
     upgrading: Callable[[int, int], None] | None = None,
+    copies_mb: int = COPIES_MB,
 ) -> Store:
     """The store in a file, or a space on a server, which is made if absent unless `create` is False."""
     if is_server(path):
-        found: Store = postgres().open_store(str(path), space, read_only=read_only, create=create)
+        found: Store = postgres().open_store(str(path), space, read_only=read_only, create=create, copies_mb=copies_mb)
         return found
     if space != DEFAULT_SPACE:
         raise InvalidInput(
@@ -268,10 +277,12 @@ def open_store(
     return SqliteStore(path, read_only=read_only, progress=upgrading)
 
 
-def open_spaces(place: str | Path, *, default_file: Path | None = None, read_only: bool = False) -> Spaces:
+def open_spaces(
+    place: str | Path, *, default_file: Path | None = None, read_only: bool = False, copies_mb: int = COPIES_MB
+) -> Spaces:
     """The spaces of a folder, one file each, or of a database."""
     if is_server(place):
-        found: Spaces = postgres().PostgresSpaces(str(place), read_only=read_only)
+        found: Spaces = postgres().PostgresSpaces(str(place), read_only=read_only, copies_mb=copies_mb)
         return found
     return SqliteSpaces(Path(place), default_file=default_file, read_only=read_only)
 

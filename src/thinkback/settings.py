@@ -36,6 +36,11 @@ def _one_of(default: str, *others: str) -> Any:
     return field(default=default, metadata={"choices": (default, *others)})
 
 
+def _or_none(default: int) -> Any:
+    """A count that may be 0."""
+    return field(default=default, metadata={"least": 0, "wanted": "a whole number, 0 or more"})
+
+
 def _secret() -> Any:
     return field(default=None, repr=False, metadata={"secret": True})
 
@@ -70,6 +75,13 @@ class Agent:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Postgres:
+    """Stores on a server: the most megabytes that copies of small, often read spaces take in a process; 0 for none."""
+
+    copies_mb: int = _or_none(64)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
     """Everything that can be set once for all calls.
 
@@ -93,11 +105,12 @@ class Settings:
     device: str = _one_of("auto", "cpu", "cuda")
     threads: int | None = None
     secrets: str = _one_of("warn", "redact", "refuse")
-    journal_days: int = 90
+    journal_days: int = _or_none(90)
     tombstones: bool = False
     log_level: str = _one_of("warning", "error", "info", "debug")
     llm: Llm = Llm()
     agent: Agent = Agent()
+    postgres: Postgres = Postgres()
     database: str | None = field(default=None, repr=False)
     places: Mapping[str, "Place"] = field(default_factory=dict, repr=False, compare=False)
     environ: Mapping[str, str] = field(default_factory=dict, repr=False, compare=False)
@@ -330,8 +343,9 @@ def _checked(key: str, raw: Any, layer: Layer) -> Any:
         return raw
     value = _READERS[leaf.kind](raw)
     choices = leaf.metadata.get("choices", (value,))
-    if value is None or value not in choices:
-        wanted = ", ".join(choices) if len(choices) > 1 else _WANTED[leaf.kind]
+    too_small = leaf.kind is int and value is not None and value < leaf.metadata.get("least", 1)
+    if value is None or value not in choices or too_small:
+        wanted = ", ".join(choices) if len(choices) > 1 else leaf.metadata.get("wanted", _WANTED[leaf.kind])
         shown = "a value that is kept secret" if leaf.metadata.get("secret") else repr(raw)
         raise wrong(f"the setting {key} must be {wanted}; {layer.source} has {shown}", code="invalid_setting")
     if isinstance(value, Path):
@@ -358,7 +372,7 @@ def _count(raw: Any) -> int | None:
     if isinstance(raw, bool) or not isinstance(raw, int | str):
         return None
     digits = str(raw).strip()
-    return int(digits) if digits.isdecimal() and int(digits) > 0 else None
+    return int(digits) if digits.isdecimal() else None
 
 
 _READERS: Mapping[type, Any] = {str: _text, Path: _path, bool: _boolean, int: _count}

@@ -71,7 +71,7 @@ class RecordCache:
         if not outdated and not missing:
             return found
         if outdated:
-            found |= _kept(entries, _with_accesses(accesses(list(outdated)), outdated), state)
+            found |= _kept(entries, with_accesses(accesses(list(outdated)), outdated), state)
         if missing:
             found |= _kept(entries, read(missing), state)
         return {id: found[id] for id in ids if id in found}
@@ -97,7 +97,7 @@ def _kept(entries: _Entries, records: Mapping[str, StoredRecord], state: StoreSt
     return records
 
 
-def _with_accesses(
+def with_accesses(
     found: Iterable[tuple[str, int, int | None]], records: Mapping[str, StoredRecord]
 ) -> dict[str, StoredRecord]:
     """These records with their present access counts."""

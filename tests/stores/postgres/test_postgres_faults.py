@@ -1,6 +1,7 @@
 """What happens when things go wrong: each fault has one clear error, and nothing acknowledged is lost."""
 
 import threading
+import time
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -64,10 +65,22 @@ def test_a_killed_server_loses_no_acknowledged_write(mortal: LocalServer) -> Non
     for writer in writers:
         writer.join(60)
     mortal.restart()
+    _reached(store)
     assert set(kept) <= set(store.get(kept))
     assert store.check() == []
     assert put_one(store, "the cat is back").id
     spaces.close()
+
+
+def _reached(store: Store) -> None:
+    """The pool of a server that was long away tries again only after a while."""
+    until = time.monotonic() + 120
+    while True:
+        try:
+            store.state()
+            return
+        except (StoreBusy, StoreUnreachable):
+            assert time.monotonic() < until
 
 
 def test_a_recall_outlives_connections_that_were_cut(server: LocalServer) -> None:
@@ -241,6 +254,31 @@ def test_addresses_that_lead_nowhere(server: LocalServer) -> None:
     for url in ("postgresql://postgres@127.0.0.1:1/x", server.url("no_such_database"), server.url(user="nobody")):
         with raises(StoreUnreachable, "cannot_connect"):
             opening.open_store(url)
+
+
+def test_a_wrong_password_is_one_clear_error(server: LocalServer) -> None:
+    url = server.database()
+    name = url.split("/")[3].split("?")[0]
+    rules = server.folder / "pg_hba.conf"
+    before = rules.read_text()
+    with psycopg.connect(url, autocommit=True) as owner:
+        owner.execute("CREATE ROLE careful_role LOGIN PASSWORD 'right-secret'")
+        owner.execute(f"GRANT CREATE ON DATABASE {name} TO careful_role")  # type: ignore[arg-type]
+        owner.execute("CREATE EXTENSION vector")
+        rules.write_text(f"local all careful_role scram-sha-256\n{before}")
+        owner.execute("SELECT pg_reload_conf()")
+        try:
+            for login in ("careful_role:wrong-secret", "careful_role"):
+                with raises(StoreUnreachable, "cannot_connect") as found:
+                    opening.open_store(server.url(name, login))
+                assert "careful_role" in str(found.value) or "password" in str(found.value)
+                assert "secret" not in str(found.value)
+                assert schema.version(owner) == 0
+            opening.open_store(server.url(name, "careful_role:right-secret")).close()
+            assert schema.version(owner) == schema.VERSION
+        finally:
+            rules.write_text(before)
+            owner.execute("SELECT pg_reload_conf()")
 
 
 def test_a_password_never_shows(server: LocalServer) -> None:

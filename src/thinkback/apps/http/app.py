@@ -78,7 +78,12 @@ def build(served: Served) -> Server:
     limits, shared = served.limits, served.shared
     metrics = Metrics(shared.metrics if shared else None)
     served.opener.watch(metrics)
-    place = open_spaces(served.database or served.folder, default_file=served.default_file, read_only=served.read_only)
+    place = open_spaces(
+        served.database or served.folder,
+        default_file=served.default_file,
+        read_only=served.read_only,
+        copies_mb=served.opener.settings.postgres.copies_mb,
+    )
     spaces = Spaces(
         place,
         lambda store: served.opener.over(store, read_only=served.read_only),

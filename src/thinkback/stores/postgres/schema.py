@@ -6,6 +6,7 @@ so writers of one space take turns and writers of different spaces do not meet.
 """
 
 import json
+import secrets
 from collections import Counter
 from collections.abc import Callable
 from typing import Any
@@ -254,6 +255,14 @@ def _by_rare_kinds(connection: Connection) -> None:
     connection.execute(f"CREATE INDEX memories_kind ON thinkback.memories (space, kind) {where}")
 
 
+def _marked_changes(connection: Connection) -> None:
+    """Adds `mark`, which tells apart two changes of the same number, one of them made after a backup was restored."""
+    connection.execute("ALTER TABLE thinkback.spaces ADD COLUMN mark bigint NOT NULL DEFAULT 0")
+    for (space,) in connection.execute("SELECT s.space FROM thinkback.spaces s").fetchall():
+        marked = "UPDATE thinkback.spaces s SET mark = %s WHERE s.space = %s"
+        connection.execute(marked, (secrets.randbits(63), space))
+
+
 _added: list[str] = []  # fields that came after version 1
 
 
@@ -280,6 +289,7 @@ MIGRATIONS: tuple[Migration, ...] = (
     adds("about_given", "flag", "0"),
     _by_what_it_is_about,
     _by_rare_kinds,
+    _marked_changes,
 )
 VERSION = len(MIGRATIONS)
 FIELDS_KNOWN = tuple(name for name, _ in _FIRST_FIELDS) + tuple(_added)

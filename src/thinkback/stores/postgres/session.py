@@ -1,5 +1,6 @@
 """Transactions of one space: views that read one moment, and writes that take their turn."""
 
+import secrets
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -19,7 +20,7 @@ from thinkback.stores.postgres.server import Connection, Server
 T = TypeVar("T")
 COUNTERS = (
     "store_id, changes, touches, contents, last_seq, last_entry, last_generation, live, "
-    "documents, tokens, themes, theme_tokens, exact_tokens, passages"
+    "documents, tokens, themes, theme_tokens, exact_tokens, passages, mark"
 )
 _TAGS = (
     "SELECT coalesce(json_object_agg(x.tag, x.holding), '{{}}') FROM (SELECT t.tag, count(*) AS holding "
@@ -48,6 +49,7 @@ class Counters:
     theme_tokens: int
     exact_tokens: int
     passages: int
+    mark: int  # drawn anew with every change, so that a restored backup is never taken for what was written after it
 
     @property
     def state(self) -> StoreState:
@@ -103,9 +105,7 @@ class Tx:
         """Counts one change; `moved` is added to other counters. The row is locked already."""
         params = self.params()
         steps = "".join(f", {name} = {name} + {params.add(by, '::bigint')}" for name, by in moved.items() if by)
-        sql = (
-            f"UPDATE thinkback.spaces s SET changes = changes + 1{steps} WHERE s.space = %(space)s RETURNING {COUNTERS}"
-        )
+        sql = f"UPDATE thinkback.spaces s SET {changed(params)}{steps} WHERE s.space = %(space)s RETURNING {COUNTERS}"
         self._counters = counters_of(self.rows(sql, params))
         return self._counters
 
@@ -117,6 +117,11 @@ class Tx:
 def execute(connection: Connection, sql: str, params: Mapping[str, Any] | None) -> psycopg.Cursor[Any]:
     """Every statement of a store passes here."""
     return connection.execute(sql, params, binary=True)
+
+
+def changed(params: Params) -> str:
+    """The assignments that count one change of a space."""
+    return f"changes = changes + 1, mark = {params.add(secrets.randbits(63), '::bigint')}"
 
 
 def counters_of(rows: list[tuple[Any, ...]]) -> Counters:

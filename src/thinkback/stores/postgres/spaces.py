@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from thinkback.stores.base import Ids, check_space, unknown_space
+from thinkback.stores.postgres.copies import COPIES_MB, Copies
 from thinkback.stores.postgres.schema import BY_SPACE
 from thinkback.stores.postgres.server import POOL_SIZE, WAIT_S, Connection, Server
 from thinkback.stores.postgres.store import PostgresStore
@@ -14,12 +15,19 @@ class PostgresSpaces:
     """Opens, lists, makes and drops the spaces of a database."""
 
     def __init__(
-        self, url: str, *, pool_size: int = POOL_SIZE, wait_s: float = WAIT_S, read_only: bool = False
+        self,
+        url: str,
+        *,
+        pool_size: int = POOL_SIZE,
+        wait_s: float = WAIT_S,
+        read_only: bool = False,
+        copies_mb: int = COPIES_MB,
     ) -> None:
         self.server = Server(url, pool_size=pool_size, wait_s=wait_s, read_only=read_only)
+        self.copies = Copies(copies_mb << 20)
 
     def open(self, name: str) -> PostgresStore:
-        return PostgresStore(self.server, self._number(name), name)
+        return PostgresStore(self.server, self._number(name), name, copies=self.copies)
 
     def names(self) -> Ids:
         with self.server.connection() as connection:
@@ -49,6 +57,7 @@ class PostgresSpaces:
                 connection.execute("ROLLBACK")
                 raise
             connection.execute("COMMIT")
+        self.copies.drop(int(number))
 
     def tokens(self) -> list[tuple[str, str, list[str], list[str]]]:
         """Name, hash, scopes and spaces of every token that servers over this database accept."""
@@ -70,10 +79,11 @@ class PostgresSpaces:
             return connection.execute("DELETE FROM thinkback.tokens t WHERE t.name = %s", (name,)).rowcount == 1
 
     def facts(self) -> dict[str, Any]:
-        """The server and its pool."""
-        return self.server.facts()
+        """The server, its pool and the copies of its spaces."""
+        return {**self.server.facts(), **self.copies.facts()}
 
     def close(self) -> None:
+        self.copies.clear()
         self.server.close()
 
     def _found(self, name: str) -> int | None:
@@ -109,10 +119,16 @@ class PostgresSpaces:
 
 
 def open_store(
-    url: str, space: str, *, read_only: bool = False, create: bool = True, pool_size: int = POOL_SIZE
+    url: str,
+    space: str,
+    *,
+    read_only: bool = False,
+    create: bool = True,
+    pool_size: int = POOL_SIZE,
+    copies_mb: int = COPIES_MB,
 ) -> PostgresStore:
     """One space of a database, with a pool of its own that closes with the store."""
-    spaces = PostgresSpaces(url, pool_size=pool_size, read_only=read_only)
+    spaces = PostgresSpaces(url, pool_size=pool_size, read_only=read_only, copies_mb=copies_mb)
     try:
         if not create and not spaces.exists(space):
             raise unknown_space(space)
@@ -120,7 +136,7 @@ def open_store(
     except BaseException:
         spaces.close()
         raise
-    return PostgresStore(spaces.server, store._sessions.space, space, release=spaces.close)
+    return PostgresStore(spaces.server, store._sessions.space, space, release=spaces.close, copies=spaces.copies)
 
 
 def _one(connection: Connection, sql: str, values: tuple[Any, ...]) -> Any:

@@ -4,6 +4,7 @@ import os
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from copy import copy
+from functools import partial
 from types import MappingProxyType
 from typing import Any, TypeVar, cast
 
@@ -49,6 +50,7 @@ from thinkback.stores.postgres import (
     writes,
 )
 from thinkback.stores.postgres.asks import Asks, Caches, together
+from thinkback.stores.postgres.copies import Copied, Copies
 from thinkback.stores.postgres.gathering import Gathering
 from thinkback.stores.postgres.schema import VERSION
 from thinkback.stores.postgres.server import Server
@@ -69,6 +71,7 @@ class PostgresStore:
         *,
         entropy: Entropy = os.urandom,
         release: Callable[[], None] = lambda: None,
+        copies: Copies | None = None,
     ) -> None:
         self.name = name
         self._server = server
@@ -76,7 +79,9 @@ class PostgresStore:
         self._ids = IdSource(entropy)
         self._release = release
         self._caches = Caches()
+        self._copies = copies or Copies(0)
         self._view: Tx | None = None
+        self._copied: Copied | None = None  # of a view: what answers instead of the server
         self._told: list[tuple[Call, Any]] = []  # answers that a view has read ahead
         self._noted: list[Call] | None = None  # of a rehearsal
         self._gaps: tuple[Filter, int, links.Gaps] | None = None  # between memories that a view has read
@@ -112,6 +117,7 @@ class PostgresStore:
                 self._caches.tags = (at, MappingProxyType(dict(tx.tags)))
             pinned = copy(self)
             pinned._view, pinned._told, pinned._gaps = tx, [], None
+            pinned._copied = self._copies.of(tx)
             yield pinned
 
     @contextmanager
@@ -119,6 +125,7 @@ class PostgresStore:
         """Runs the writes inside in one transaction; other threads see them after the commit."""
         with self._sessions.transaction():
             yield
+        self._changed()
 
     @property
     def in_transaction(self) -> bool:
@@ -132,6 +139,11 @@ class PostgresStore:
             raise StoreReadOnly("a view of a store cannot be changed", code="view")
         return self._sessions.write(work)
 
+    def _changed(self) -> None:
+        """Drops the copy in this process once a change is committed; other processes see by the counters that it was."""
+        if not self.in_transaction:
+            self._copies.drop(self._sessions.space)
+
     @property
     def _asks(self) -> Asks:
         return Asks(self._caches, self.in_transaction)
@@ -140,7 +152,10 @@ class PostgresStore:
         """Runs a search that finds nothing, and reads what it looked for in one statement; for views."""
         noting = copy(self)
         noting._noted = []
-        search(noting)
+        try:
+            search(noting)
+        except _Held:  # each of its reads will be answered at once
+            return False
 
         def work(tx: Tx) -> None:
             self._told.extend(together(tx, self._asks, noting._noted or ()))
@@ -151,6 +166,10 @@ class PostgresStore:
 
     def _answer(self, method: str, *given: Any, **named: Any) -> Any:
         call = Call(method, given, named)
+        if self._copied is not None and _of_the_present(call):
+            if self._noted is not None:
+                raise _Held
+            return getattr(self._copied.store, method)(*given, **named)
         told = [answer for known, answer in self._told if known.same(call)]
         if not told and self._noted is not None:
             self._noted.append(call)
@@ -197,7 +216,9 @@ class PostgresStore:
             journal.drop(tx, gone)
             return gone
 
-        return self._write(work)
+        gone = self._write(work)
+        self._changed()
+        return gone
 
     def scrub(self) -> bool:
         """Nothing is pending here: dead rows, the log, replicas and backups are the server's, out of this store's reach."""
@@ -215,13 +236,12 @@ class PostgresStore:
     def _get(self, tx: Tx, ids: Sequence[str], known_at: int | None) -> dict[str, StoredRecord]:
         if known_at is not None or self.in_transaction:
             return reads.get(tx, ids, known_at)
-        return self._caches.records.get(
-            ids, tx.counters.state, lambda some: reads.get(tx, some, None), lambda some: reads.accesses(tx, some)
-        )
+        read = partial(reads.get, tx, known_at=None) if self._copied is None else partial(self._copied.records, tx)
+        return self._caches.records.get(ids, tx.counters.state, read, partial(reads.accesses, tx))
 
     def gather(self, ids: Sequence[str], filter: Filter, steps: int) -> None:
         """Reads records that are not known yet, with the gaps between them in their threads; for views."""
-        if self._view is None or self.in_transaction or filter.known_at is not None:
+        if self._view is None or self._copied is not None or self.in_transaction or filter.known_at is not None:
             return
 
         def work(tx: Tx) -> None:
@@ -279,6 +299,9 @@ class PostgresStore:
         )
 
     def between(self, pairs: Sequence[tuple[str, str]], filter: Filter, most: int) -> Counts:
+        if self._copied is not None and filter.known_at is None:
+            return self._copied.store.between(pairs, filter, most)
+
         def work(tx: Tx) -> Counts:
             if self._gaps is not None and self._gaps[:2] == (filter, most) and set(pairs) <= self._gaps[2].keys():
                 return [self._gaps[2][pair] for pair in pairs]
@@ -307,6 +330,9 @@ class PostgresStore:
         return self._read(work)
 
     def frequencies(self, words_: Sequence[str]) -> tuple[int, Mapping[str, int]]:
+        if self._copied is not None:
+            return self._copied.store.frequencies(words_)
+
         def work(tx: Tx) -> tuple[int, Mapping[str, int]]:
             spelt = words.plain(words_)
             terms = [term for some in spelt.values() for term in some]
@@ -349,10 +375,12 @@ class PostgresStore:
         return None if live is None else live.space
 
     def vectors(self, ids: Sequence[str]) -> dict[str, Vector]:
-        return self._read(lambda tx: generations.of(tx, ids))
+        return (
+            self._read(lambda tx: generations.of(tx, ids)) if self._copied is None else self._copied.store.vectors(ids)
+        )
 
     def passages(self, ids: Sequence[str]) -> dict[str, Passages]:
-        return self._read(lambda tx: passages.of(tx, ids))
+        return self._read(lambda tx: passages.of(tx, ids)) if self._copied is None else self._copied.store.passages(ids)
 
     def unsplit(self, longer_than: int, limit: int) -> dict[int, StoredRecord]:
         return self._read(lambda tx: passages.unsplit(tx, longer_than, limit))
@@ -422,4 +450,15 @@ class PostgresStore:
 
     def stats(self) -> Mapping[str, Any]:
         counts = self._read(health.stats)
-        return {**counts, "engine": {**self._server.facts(), "schema_version": VERSION, "space": self.name}}
+        engine = {**self._server.facts(), **self._copies.facts(), "schema_version": VERSION, "space": self.name}
+        return {**counts, "engine": engine}
+
+
+class _Held(Exception):
+    """A rehearsal is not needed."""
+
+
+def _of_the_present(call: Call) -> bool:
+    """Whether a copy can answer: it has no history, and no index that may miss some."""
+    past = any(isinstance(one, Filter) and one.known_at is not None for one in call.given)
+    return not past and call.method != "search_hnsw"

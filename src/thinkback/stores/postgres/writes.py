@@ -18,7 +18,7 @@ from thinkback.stores.postgres import generations, words
 from thinkback.stores.postgres.filters import Params
 from thinkback.stores.postgres.rows import COLUMNS, NAMES, TYPES, to_record, to_row
 from thinkback.stores.postgres.schema import WIDEST_HEAD
-from thinkback.stores.postgres.session import COUNTERS, Counters, Tx, counters_of
+from thinkback.stores.postgres.session import COUNTERS, Counters, Tx, changed, counters_of
 from thinkback.stores.sqlite.generations import STORED, Generation, unit_rows
 from thinkback.stores.versions import first_version, id_taken, next_version, passages_checked, positions, refuse_twins
 
@@ -131,7 +131,7 @@ def insertion(params: Params, batch: Batch, nth: Sequence[int | None] | None = N
     params |= {"count": len(batch.records), "live": None if batch.live is None else batch.live.number}
     steps = "".join(f", {name} = {name} + {params.add(by, '::bigint')}" for name, by in batch.moved().items() if by)
     parts = [
-        "s AS (UPDATE thinkback.spaces s SET changes = changes + 1, contents = contents + 1, "
+        f"s AS (UPDATE thinkback.spaces s SET {changed(params)}, contents = contents + 1, "
         f"last_seq = last_seq + %(count)s{steps} WHERE s.space = %(space)s "
         f"AND (%(live)s::integer IS NULL OR s.live = %(live)s) RETURNING {COUNTERS})"
     ]

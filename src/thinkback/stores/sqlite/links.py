@@ -25,12 +25,17 @@ def link(connection: apsw.Connection, edges: Sequence[StoredEdge], now: int) -> 
     for edge in edges:
         check(edge)
     require(connection, list({id: None for edge in edges for id in (edge.from_id, edge.to_id)}))
+    put(connection, edges, now)
+    counters.bump(connection)
+
+
+def put(connection: apsw.Connection, edges: Sequence[StoredEdge], now: int) -> None:
+    """Write edges that were checked before."""
     sql = (
         f"INSERT INTO edges ({_FIELDS}) VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET "
         "weight = excluded.weight, valid_from = excluded.valid_from, valid_to = excluded.valid_to"
     )
     connection.executemany(sql, (row_of(edge, now) for edge in edges))
-    counters.bump(connection)
 
 
 def check(edge: StoredEdge) -> None:

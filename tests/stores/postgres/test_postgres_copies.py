@@ -1,0 +1,248 @@
+"""A space that is read again and again unchanged is answered from a copy in the process, while it stays unchanged."""
+
+import weakref
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import psycopg
+import pytest
+
+from thinkback.memory import Memory
+from thinkback.model import Filter
+from thinkback.opening import Opener
+from thinkback.settings import Settings
+from thinkback.stores.base import Store
+from thinkback.stores.postgres import PostgresSpaces, copies, session
+from thinkback.stores.postgres.store import PostgresStore
+from thinkback.testing import StoreContract, ToyEmbedder
+from thinkback.testing.contract.words import NOW, by_keyword, by_vector, everything, ids, put
+
+from postgres_server import LocalServer, numbers  # isort: skip
+
+pytestmark = pytest.mark.postgres
+VIEWS = 5  # of a small space, after which it is surely copied
+THROUGH_VIEWS = (
+    "about",
+    "between",
+    "count",
+    "dated",
+    "edges",
+    "frequencies",
+    "get",
+    "passages",
+    "recent",
+    "search_keywords",
+    "search_passages",
+    "search_vectors",
+    "tags",
+    "vectors",
+)
+
+
+class Viewed:
+    """A store whose reads each open a view, and so are answered from a copy."""
+
+    def __init__(self, store: PostgresStore) -> None:
+        self._store = store
+
+    def __getattr__(self, name: str) -> Any:
+        if name not in THROUGH_VIEWS or self._store.in_transaction:
+            return getattr(self._store, name)
+
+        def read(*given: Any, **named: Any) -> Any:
+            with self._store.view() as view:
+                return getattr(view, name)(*given, **named)
+
+        return read
+
+
+class TestACopyKeepsTheContract(StoreContract):
+    """Each read of each test is answered from a copy that was made for it."""
+
+    @pytest.fixture
+    def store(self, shared_spaces: PostgresSpaces, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+        monkeypatch.setattr(copies, "_PAYS_FROM", 1)
+        name = f"space-{next(numbers)}"
+        with shared_spaces.open(name) as found:
+            yield Viewed(found)
+        shared_spaces.drop(name)
+
+
+@pytest.fixture
+def spaces(server: LocalServer) -> Iterator[PostgresSpaces]:
+    found = PostgresSpaces(server.database())
+    yield found
+    found.close()
+
+
+@pytest.fixture
+def memory(spaces: PostgresSpaces) -> Memory:
+    return _memory(spaces.open("alice"))
+
+
+def _memory(store: Store) -> Memory:
+    memory: Memory = Opener(Settings(reranker="none"), embedder=ToyEmbedder(64), clock=lambda: NOW).over(store)
+    return memory
+
+
+def _filled(memory: Memory, count: int = 20) -> None:
+    memory.remember_many({"text": f"cat {n} sleeps in room {n % 9}", "thread": "t"} for n in range(count))
+
+
+def _heat(memory: Memory) -> None:
+    for _ in range(VIEWS):
+        memory.recall("which cat sleeps?", counted=False)
+
+
+@pytest.fixture
+def sent(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Every message to the server but the end of a transaction."""
+    seen: list[str] = []
+
+    def watched(work: Callable[..., Any]) -> Callable[..., Any]:
+        def send(connection: Any, sql: str, *more: Any) -> Any:
+            seen.append(sql)
+            return work(connection, sql, *more)
+
+        return send
+
+    for name in ("begin", "execute"):
+        monkeypatch.setattr(session, name, watched(getattr(session, name)))
+    return seen
+
+
+def test_one_message_asks_whether_the_space_changed(memory: Memory, sent: list[str]) -> None:
+    _filled(memory)
+    _heat(memory)
+    sent.clear()
+    assert len(memory.recall("which cat sleeps in room 3?", counted=False)) > 3
+    assert len(sent) == 1, sent
+
+
+def test_what_another_process_writes_is_found(server: LocalServer, spaces: PostgresSpaces, memory: Memory) -> None:
+    _filled(memory)
+    _heat(memory)
+    other = PostgresSpaces(spaces.server.url)
+    new = _memory(other.open("alice")).remember("a dog barks at the gate")
+    assert memory.recall("who barks at the gate?", counted=False)[0].id == new.id
+    assert spaces.facts()["copies"] == 0
+    other.close()
+
+
+def test_a_forgotten_memory_is_gone_from_this_process_at_once(spaces: PostgresSpaces, memory: Memory) -> None:
+    _filled(memory)
+    _heat(memory)
+    (held,) = [copied.store for copied in spaces.copies._held.values()]
+    gone = weakref.ref(held)
+    del held
+    memory.forget(memory.list(limit=1)[0].id)
+    assert spaces.facts()["copies"] == 0
+    assert gone() is None  # with nothing that keeps its memory
+    _heat(memory)
+    assert spaces.facts()["copies"] == 1
+    spaces.drop("alice")
+    assert spaces.facts()["copies"] == 0
+
+
+def test_a_space_that_is_written_between_its_recalls_is_never_copied(spaces: PostgresSpaces, memory: Memory) -> None:
+    _filled(memory)
+    for n in range(3 * VIEWS):
+        memory.recall("which cat sleeps?", counted=False)
+        if n % 2:
+            memory.remember(f"bird {n} sings")
+    assert spaces.facts()["copies"] == 0
+
+
+def test_accesses_counted_by_others_are_seen(spaces: PostgresSpaces, memory: Memory) -> None:
+    _filled(memory)
+    _heat(memory)
+    id = memory.recall("which cat sleeps?", counted=False)[0].id
+    other = PostgresSpaces(spaces.server.url)
+    other.open("alice").touch({id: 7}, NOW)
+    found = memory.recall("which cat sleeps?", counted=False)
+    assert {hit.id: hit.stored.access_count for hit in found}[id] == 7
+    assert spaces.facts()["copies"] == 1  # nothing that is searched changed
+    other.close()
+
+
+def test_a_restored_backup_is_never_taken_for_what_was_written_after_it(server: LocalServer) -> None:
+    """Two lives of a space have the same number of changes, and other memories."""
+    url = server.database()
+    name = url.split("/")[3].split("?")[0]
+    first = PostgresSpaces(url)
+    _filled(_memory(first.open("alice")))
+    first.close()
+    with psycopg.connect(server.url(), autocommit=True) as owner:
+        owner.execute(f"CREATE DATABASE backup TEMPLATE {name}")  # type: ignore[arg-type]
+        lived = PostgresSpaces(url)
+        memory = _memory(lived.open("alice"))
+        memory.remember("a dog barks at the gate", id="lost")
+        _heat(memory)
+        before = memory.store.state()
+        assert lived.facts()["copies"] == 1
+        lived.server.close()
+        owner.execute(f"DROP DATABASE {name}")  # type: ignore[arg-type]
+        owner.execute(f"ALTER DATABASE backup RENAME TO {name}")  # type: ignore[arg-type]
+    again = PostgresSpaces(url)
+    _memory(again.open("alice")).remember("a bird sings at the gate", id="kept")
+    again.copies = lived.copies  # as in a process that lives on
+    restored = _memory(again.open("alice"))
+    assert restored.store.state() == before
+    assert "lost" not in ids(list(restored.recall("who barks at the gate?", counted=False)))
+    assert again.facts()["copies"] == 0
+    again.close()
+
+
+def test_copies_take_no_more_than_they_may(server: LocalServer) -> None:
+    spaces = PostgresSpaces(server.database(), copies_mb=1)
+    memories = [_memory(spaces.open(f"space-{n}")) for n in range(6)]
+    for memory in memories:
+        _filled(memory, 100)
+    for memory in memories:
+        _heat(memory)
+    facts = spaces.facts()
+    assert 0 < facts["copies"] < len(memories)
+    assert 0 < facts["copies_bytes"] <= 1 << 20
+    large = _memory(spaces.open("large"))
+    _filled(large, 400)
+    _heat(large)
+    assert spaces.facts() | {"pool_available": 0} == facts | {"pool_available": 0}  # it was not even tried
+    for _ in range(4 * VIEWS):
+        memories[-1].recall("which cat sleeps?", counted=False)
+    assert memories[-1].store._sessions.space in spaces.copies._held  # type: ignore[attr-defined]
+    spaces.close()
+
+
+def test_none_are_made_if_none_are_wanted(server: LocalServer) -> None:
+    spaces = PostgresSpaces(server.database(), copies_mb=0)
+    memory = _memory(spaces.open("alice"))
+    _filled(memory)
+    _heat(memory)
+    assert spaces.facts()["copies"] == 0
+    spaces.close()
+
+
+def test_readers_of_copies_beside_a_writer_see_one_moment_each(spaces: PostgresSpaces) -> None:
+    """Every view sees as many memories as its counters say, however the copy comes and goes."""
+    store = spaces.open("alice")
+    put(store, *(f"cat {n}" for n in range(5)))
+
+    def read(_: int) -> None:
+        for _ in range(40):
+            with store.view() as view:
+                changes, found = view.state().changes, view.count(everything())
+                assert len(by_keyword(view, "cat", limit=99)) == len(by_vector(view, "cat", limit=99)) == found
+                assert found == 4 + changes, (found, changes)
+
+    def write() -> None:
+        for n in range(12):
+            put(store, f"cat again {n}")
+            for _ in range(VIEWS):
+                with store.view() as view:
+                    view.recent(Filter(now=NOW), 1)
+
+    with ThreadPoolExecutor(5) as several:
+        writing = several.submit(write)
+        list(several.map(read, range(4)))
+        writing.result()
