@@ -202,12 +202,13 @@ class Memory:
         drafts, secrets = self._door.admit(drafts)
         if secrets is not None:
             warn(secrets, SecretWarning, stacklevel=3)
-        filled, space, failure = self._embedding.fill(drafts)
+        filled, space, failure = self._embedding.fill(drafts, checked_later=True)
         if failure is not None:
             self._warn(failure.notice(WITHOUT_VECTORS))
         try:
             records = remember(self.store, filled, space, self.clock())
         except EmbeddingSpaceMismatch as switched:  # the store was re-embedded while these were embedded
+            self._embedding.doubt()
             self._warn(switched.notice(WITHOUT_VECTORS))
             records = remember(self.store, drafts, None, self.clock())
         self._flush_if_possible()

@@ -40,6 +40,7 @@ class Embedding:
         self._embedder: Embedder | None = None
         self._failure: ThinkbackError | None = None
         self._retry_at = 0.0
+        self._agreed = False  # whether the store was seen to hold vectors of this embedder
         self._lock = Lock()
 
     @property
@@ -81,22 +82,33 @@ class Embedding:
 
     def _same_space(self, embedder: Embedder, store: Store | None = None) -> None:
         live = (store or self._store).embedding_space()
-        if live is not None and live.fingerprint != embedder.fingerprint:
+        self._agreed = live is not None and live.fingerprint == embedder.fingerprint
+        if live is not None and not self._agreed:
             raise EmbeddingSpaceMismatch(
                 f"the store's vectors were made by {live.fingerprint}, the embedder in use is {embedder.fingerprint}; "
                 "open the store with its own embedder, or re-embed it",
                 remedy=Remedy(Action.REEMBED),
             )
 
-    def fill(self, drafts: Sequence[Draft]) -> tuple[list[Draft], EmbeddingSpace | None, ThinkbackError | None]:
-        """Drafts with vectors where possible, the vectors' space, and the error if embedding failed."""
+    def doubt(self) -> None:
+        """The store refused a vector: ask it again which ones it holds."""
+        self._agreed = False
+
+    def fill(
+        self, drafts: Sequence[Draft], *, checked_later: bool = False
+    ) -> tuple[list[Draft], EmbeddingSpace | None, ThinkbackError | None]:
+        """Drafts with vectors where possible, the vectors' space, and the error if embedding failed.
+
+        With `checked_later`, a store that held vectors of this embedder before is not asked again: it checks when it writes.
+        """
         bare = [draft for draft in drafts if draft.vector is None]
         given = self._given_space(drafts) if len(bare) < len(drafts) else None
         if not bare or self._open is None:
             return list(drafts), given, None
         try:
             embedder = self.embedder()
-            self._same_space(embedder)
+            if not (checked_later and self._agreed):
+                self._same_space(embedder)
             made = embedded(embedder, bare)
         except ThinkbackError as error:
             return list(drafts), given, error

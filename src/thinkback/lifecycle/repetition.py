@@ -126,8 +126,7 @@ def repeated(store: Store, drafts: Sequence[Draft], now: int) -> dict[int, str]:
     """The id of the oldest memory that each draft repeats, by the place of the draft."""
     found: dict[int, str] = {}
     for place, draft in enumerate(drafts):
-        usable = draft.kind != REFLECTION and isinstance(draft.text, str)  # the store checks the type later
-        statement = Statement.of(draft.text, draft.source) if usable else None
+        statement = statement_in(draft)
         if statement is None:
             continue
         hits = store.search_keywords(holding(statement.gist), Filter(now=now, without_kinds=(REFLECTION,)), _CANDIDATES)
@@ -137,6 +136,12 @@ def repeated(store: Store, drafts: Sequence[Draft], now: int) -> dict[int, str]:
         if alike:
             found[place] = min(alike, key=by_age).id
     return found
+
+
+def statement_in(draft: Draft) -> Statement | None:
+    """A draft as a statement; None if it repeats nothing."""
+    usable = draft.kind != REFLECTION and isinstance(draft.text, str)  # the store checks the type later
+    return Statement.of(draft.text, draft.source) if usable else None
 
 
 def statement_of(record: StoredRecord) -> Statement | None:

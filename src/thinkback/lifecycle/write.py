@@ -10,10 +10,11 @@ from thinkback.lifecycle.about import GIVEN, retold, with_about
 from thinkback.lifecycle.corroboration import confirm, reworded
 from thinkback.lifecycle.journal import Action
 from thinkback.lifecycle.reflect.promote import RAISED, raised
-from thinkback.lifecycle.repetition import repeated, repetitions
+from thinkback.lifecycle.repetition import holding, repeated, repetitions, statement_in
 from thinkback.lifecycle.tiers import lifetime, with_expiry, with_lifetime
 from thinkback.model import REFLECTION, Draft, StoredRecord
 from thinkback.stores.base import EmbeddingSpace, Store
+from thinkback.stores.together import AddsUnlessFound
 
 BULK = 32  # repetitions in a batch of more memories are left to `tidy`, so that bulk writes stay fast
 
@@ -23,6 +24,8 @@ def remember(store: Store, drafts: Sequence[Draft], space: EmbeddingSpace | None
     dated = [with_about(with_expiry(draft, now), now) for draft in drafts]
     if len(dated) > BULK:
         return store.add(dated, now, space)
+    if len(dated) == 1 and (added := _said_first(store, dated[0], space, now)):
+        return added
     with store.transaction():
         # Repetitions are looked up inside the transaction: of two processes that write the same text, the second finds the first.
         known = repeated(store, dated, now)
@@ -31,6 +34,15 @@ def remember(store: Store, drafts: Sequence[Draft], space: EmbeddingSpace | None
         if repeats and (actions := confirm(store, repeats, now)):
             journal.log(store, actions, now, journal.new_batch("remember", now))
     return records
+
+
+def _said_first(store: Store, draft: Draft, space: EmbeddingSpace | None, now: int) -> list[StoredRecord] | None:
+    """A draft that repeats nothing, written at once by a store that can tell; else None, and nothing was written."""
+    if not isinstance(store, AddsUnlessFound) or store.in_transaction:
+        return None
+    statement = statement_in(draft)
+    looked_for = [] if statement is None else [holding(statement.gist)]
+    return store.add_unless_found([draft], now, space, [query for query in looked_for if query.mode != "empty"])
 
 
 def _within(records: Sequence[StoredRecord], drafts: Sequence[Draft]) -> dict[str, str]:

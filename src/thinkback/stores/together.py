@@ -10,8 +10,8 @@ from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
-from thinkback.model import Filter
-from thinkback.stores.base import Store
+from thinkback.model import Draft, Filter, KeywordQuery
+from thinkback.stores.base import EmbeddingSpace, Records, Store
 
 NOTHING: Mapping[str, Any] = {
     "search_keywords": [],
@@ -36,6 +36,20 @@ class ReadsTogether(Protocol):
 
     def gather(self, ids: Sequence[str], filter: Filter, steps: int) -> None:
         """Read what `get` and, for those that follow each other in a thread, `between` will be asked for, in one statement."""
+        ...
+
+
+@runtime_checkable
+class AddsUnlessFound(Protocol):
+    """A store that can look for what new memories may repeat in the statement that writes them."""
+
+    def add_unless_found(
+        self, drafts: Sequence[Draft], now: int, space: EmbeddingSpace | None, queries: Sequence[KeywordQuery]
+    ) -> Records | None:
+        """Add memories, unless a present one holds every term of one of these queries; None then, and nothing was written.
+
+        Also None where that takes more than one round trip; then look first, and add in one transaction.
+        """
         ...
 
 

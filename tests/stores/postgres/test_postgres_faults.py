@@ -268,6 +268,7 @@ def test_a_wrong_password_is_one_clear_error(server: LocalServer) -> None:
         rules.write_text(f"local all careful_role scram-sha-256\n{before}")
         owner.execute("SELECT pg_reload_conf()")
         try:
+            _refused(server.url(name, "careful_role"))
             for login in ("careful_role:wrong-secret", "careful_role"):
                 with raises(StoreUnreachable, "cannot_connect") as found:
                     opening.open_store(server.url(name, login))
@@ -279,6 +280,17 @@ def test_a_wrong_password_is_one_clear_error(server: LocalServer) -> None:
         finally:
             rules.write_text(before)
             owner.execute("SELECT pg_reload_conf()")
+
+
+def _refused(url: str) -> None:
+    """Waits until the server has read its rules again, and asks for a password."""
+    until = time.monotonic() + 60
+    while time.monotonic() < until:
+        try:
+            psycopg.connect(url).close()
+        except psycopg.OperationalError:
+            return
+    raise AssertionError("the server asks for no password")
 
 
 def test_a_password_never_shows(server: LocalServer) -> None:

@@ -11,7 +11,7 @@ import pytest
 from thinkback.clock import DAY
 from thinkback.errors import EmbeddingSpaceMismatch, InvalidInput
 from thinkback.memory import Memory
-from thinkback.model import CONSOLIDATED, Draft, Filter, StoredEdge
+from thinkback.model import CONSOLIDATED, CORROBORATES, Draft, Filter, StoredEdge
 from thinkback.opening import Opener
 from thinkback.search.trace import Recall
 from thinkback.settings import Settings
@@ -149,6 +149,34 @@ def test_a_few_memories_are_one_round_trip(store: Store, statements: list[str], 
     assert [record.position for record in (*first, *again)] == [0, 1, 2]
     assert store.get([record.id for record in again]) == {record.id: record for record in again}
     assert store.check() == []
+
+
+def test_to_remember_what_was_not_said_before_is_one_round_trip(
+    store: Store, statements: list[str], opened: list[str]
+) -> None:
+    """What a memory may repeat is looked for in the statement that writes it."""
+    memory = _many(store)
+    memory.remember("a first bird sings at the gate")
+    statements.clear(), opened.clear()
+    new = memory.remember("the second bird sleeps under the roof", thread="t1", tags=["birds"])
+    assert opened == []
+    assert len(statements) == 2, statements  # of one pipeline
+    assert (new.embedded, new.position) == (True, 50)
+    opened.clear()
+    again = memory.remember("The second bird sleeps under the roof!")
+    assert len(opened) == 1  # a transaction, to raise the confidence of the first
+    assert memory.get(new.id).confidence > new.confidence
+    assert again.id != new.id
+    assert store.check() == []
+
+
+def test_two_who_say_the_same_at_once_are_seen(store: Store) -> None:
+    memory = _many(store)
+    with ThreadPoolExecutor(4) as several:
+        said = list(several.map(lambda _: memory.remember("a wild goose rests on the lake"), range(4)))
+    repeats = [edge for edge in store.export_edges() if edge.kind == CORROBORATES]
+    assert len(repeats) == 3
+    assert {edge.from_id for edge in repeats} <= {one.id for one in said}
 
 
 def test_what_does_not_fit_into_one_round_trip_is_told_as_ever(store: Store, opened: list[str]) -> None:

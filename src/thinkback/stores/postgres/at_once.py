@@ -23,8 +23,11 @@ def add(
     now: int,
     space: EmbeddingSpace | None,
     new_ids: Callable[[int], Sequence[str]],
+    unless: Sequence[Sequence[str]] = (),
 ) -> list[StoredRecord] | None:
     """Writes validated drafts; None if they need more than one round trip, and nothing was written then.
+
+    So it is if a present memory holds all terms of one of `unless`.
 
     A name that is taken, or vectors of another model, are left to `writes.add`, which says what is wrong.
     """
@@ -41,7 +44,7 @@ def add(
     records = [first_version(draft, draft.id or next(names), draft.position, now) for draft in drafts]
     params = Params(sessions.space)
     try:
-        rows = sessions.at_once(insertion(params, _batch(drafts, records, live), places), params)
+        rows = sessions.at_once(insertion(params, _batch(drafts, records, live), places, unless), params)
     except StoreUnreachable:
         return sessions.write(lambda tx: _again(tx, drafts, records, now, space))
     if not rows:

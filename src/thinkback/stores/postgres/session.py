@@ -66,6 +66,7 @@ class Tx:
         self.space = space
         self.linked = linked  # whether there may be stored links
         self.tags: Mapping[str, int] | None = None  # if they were read with the counters
+        self.when_committed: list[Callable[[], None]] = []
         self._counters = counters
 
     def params(self, **more: Any) -> Params:
@@ -216,6 +217,8 @@ class Sessions:
             finally:
                 self._local.tx = None
             _commit(connection)
+            for task in tx.when_committed:
+                task()
 
     def at_once(self, sql: str, params: Mapping[str, Any]) -> list[tuple[Any, ...]]:
         """A write transaction of one statement in one round trip; no rows if a name is taken.
@@ -242,10 +245,12 @@ class Sessions:
     def _nested(self, tx: Tx) -> Iterator[Tx]:
         with errors.translated():
             tx.connection.execute("SAVEPOINT inner_write")
+            before = len(tx.when_committed)
             try:
                 yield tx
             except BaseException:
                 tx.moved()
+                del tx.when_committed[before:]
                 _end(tx.connection, "ROLLBACK TO SAVEPOINT inner_write; RELEASE SAVEPOINT inner_write")
                 raise
             tx.connection.execute("RELEASE SAVEPOINT inner_write")

@@ -4,6 +4,7 @@ import os
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from copy import copy
+from dataclasses import replace
 from functools import partial
 from types import MappingProxyType
 from typing import Any, TypeVar, cast
@@ -55,6 +56,7 @@ from thinkback.stores.postgres.gathering import Gathering
 from thinkback.stores.postgres.schema import VERSION
 from thinkback.stores.postgres.server import Server
 from thinkback.stores.postgres.session import Sessions, Tx
+from thinkback.stores.segmentation import segment
 from thinkback.stores.together import NOTHING, Call
 
 T = TypeVar("T")
@@ -125,7 +127,6 @@ class PostgresStore:
         """Runs the writes inside in one transaction; other threads see them after the commit."""
         with self._sessions.transaction():
             yield
-        self._changed()
 
     @property
     def in_transaction(self) -> bool:
@@ -138,11 +139,6 @@ class PostgresStore:
         if self._view is not None:
             raise StoreReadOnly("a view of a store cannot be changed", code="view")
         return self._sessions.write(work)
-
-    def _changed(self) -> None:
-        """Drops the copy in this process once a change is committed; other processes see by the counters that it was."""
-        if not self.in_transaction:
-            self._copies.drop(self._sessions.space)
 
     @property
     def _asks(self) -> Asks:
@@ -192,6 +188,16 @@ class PostgresStore:
         added = None if self._view else at_once.add(self._sessions, self._asks, checked, now, space, new_ids)
         return added or self._write(lambda tx: writes.add(tx, checked, now, space, new_ids))
 
+    def add_unless_found(
+        self, drafts: Sequence[Draft], now: int, space: EmbeddingSpace | None, queries: Sequence[KeywordQuery]
+    ) -> Records | None:
+        """The look-up is part of the statement that writes; a query that postings alone cannot answer is left to the caller."""
+        checked = [validate(draft) for draft in drafts]
+        unless = [words.distinct(words.terms_of(segment(" ".join(t.text for t in query.terms)))) for query in queries]
+        if self._view is not None or any(term.prefix for query in queries for term in query.terms) or not all(unless):
+            return None
+        return at_once.add(self._sessions, self._asks, checked, now, space, lambda n: self._ids.take(n, now), unless)
+
     def update(
         self,
         id: str,
@@ -208,17 +214,22 @@ class PostgresStore:
         self._write(lambda tx: writes.amend(tx, changes))
 
     def touch(self, accesses: Mapping[str, int], now: int) -> None:
-        self._write(lambda tx: writes.touch(tx, accesses, now))
+        def work(tx: Tx) -> None:
+            before = tx.counters.state
+            writes.touch(tx, accesses, now)
+            after = replace(before, touches=before.touches + 1)
+            tx.when_committed.append(lambda: self._caches.records.touched(accesses, before, after))
+
+        self._write(work)
 
     def forget(self, ids: Sequence[str]) -> Ids:
         def work(tx: Tx) -> Ids:
             gone = writes.forget(tx, ids)
             journal.drop(tx, gone)
+            tx.when_committed.append(lambda: self._copies.drop(tx.space))
             return gone
 
-        gone = self._write(work)
-        self._changed()
-        return gone
+        return self._write(work)
 
     def scrub(self) -> bool:
         """Nothing is pending here: dead rows, the log, replicas and backups are the server's, out of this store's reach."""

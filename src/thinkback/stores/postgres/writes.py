@@ -123,17 +123,24 @@ def put(tx: Tx, batch: Batch) -> Counters:
 # -- a few at once: one statement
 
 
-def insertion(params: Params, batch: Batch, nth: Sequence[int | None] | None = None) -> str:
+def insertion(
+    params: Params,
+    batch: Batch,
+    nth: Sequence[int | None] | None = None,
+    unless: Sequence[Sequence[str]] = (),
+) -> str:
     """One statement that takes numbers, writes everything and returns the counters; no row, if the generation is another.
 
     With `nth`, it gives the nth new position of its thread to each memory that has one there, and returns all positions too.
+    Nothing is written, and no row returned, if a present memory holds all terms of one of `unless`.
     """
     params |= {"count": len(batch.records), "live": None if batch.live is None else batch.live.number}
     steps = "".join(f", {name} = {name} + {params.add(by, '::bigint')}" for name, by in batch.moved().items() if by)
     parts = [
         f"s AS (UPDATE thinkback.spaces s SET {changed(params)}, contents = contents + 1, "
         f"last_seq = last_seq + %(count)s{steps} WHERE s.space = %(space)s "
-        f"AND (%(live)s::integer IS NULL OR s.live = %(live)s) RETURNING {COUNTERS})"
+        f"AND (%(live)s::integer IS NULL OR s.live = %(live)s)"
+        f"{''.join(_unheld(params, terms) for terms in unless)} RETURNING {COUNTERS})"
     ]
     numbered = "s.last_seq - %(count)s + u.ord"
     columns = list(zip(*map(to_row, batch.records), strict=True))
@@ -190,6 +197,15 @@ def insertion(params: Params, batch: Batch, nth: Sequence[int | None] | None = N
         )
     also = "" if nth is None else ", (SELECT array_agg(m.position ORDER BY m.seq) FROM m)"
     return f"WITH {', '.join(parts)} SELECT {COUNTERS}{also} FROM s"
+
+
+def _unheld(params: Params, terms: Sequence[str]) -> str:
+    """The condition that no present memory holds all these terms."""
+    return (
+        f" AND NOT EXISTS (SELECT 1 FROM thinkback.postings p WHERE p.space = %(space)s AND p.class = {words.PRESENT} "
+        f"AND p.term = ANY({params.add(list(terms), '::text[]')}) "
+        f"GROUP BY p.seq HAVING count(*) = {params.add(len(terms))})"
+    )
 
 
 def _postings(batch: Batch, first: int) -> Iterator[tuple[int, str, int, int, int]]:
