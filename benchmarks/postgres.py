@@ -22,6 +22,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
+from itertools import accumulate
 from multiprocessing.synchronize import Barrier
 from pathlib import Path
 
@@ -53,11 +54,11 @@ class Words:
         self._random = random.Random(seed)
         self._numbers = np.random.default_rng(seed)
         self._words = [f"word{n}" for n in range(20_000)]
-        self._weights = [1 / (n + 10) for n in range(20_000)]
+        self._weights = list(accumulate(1 / (n + 10) for n in range(20_000)))
         self._centres = self._numbers.normal(size=(50, DIMENSIONS))
 
     def text(self, length: int) -> str:
-        return " ".join(self._random.choices(self._words, self._weights, k=length))
+        return " ".join(self._random.choices(self._words, cum_weights=self._weights, k=length))
 
     def vector(self) -> np.ndarray:
         row = self._centres[self._random.randrange(50)] + self._numbers.normal(size=DIMENSIONS)
