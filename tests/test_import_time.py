@@ -23,15 +23,33 @@ MODELS = ("httpx", "mcp", "onnxruntime", "starlette", "tokenizers", "torch", "tr
 
 def loaded(code: str, heavy: tuple[str, ...]) -> list[str]:
     """Which heavy modules are loaded after this code ran in a process of its own."""
-    seen = f"print(*(m for m in {heavy!r} if m in sys.modules), file=sys.stderr)"
+    return run(code, f"print(*(m for m in {heavy!r} if m in sys.modules), file=sys.stderr)")
+
+
+def run(code: str, seen: str) -> list[str]:
+    """The words that the last statement prints after this code ran in a process of its own."""
     script = f"import sys\ntry:\n    {code}\nexcept SystemExit:\n    pass\n{seen}"
     ran = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=120)
     assert ran.returncode == 0, ran.stderr
     return ran.stderr.splitlines()[-1].split()
 
 
+def ours(code: str) -> list[str]:
+    """Which modules of Thinkback are loaded after this code."""
+    seen = "print(*sorted(m for m in sys.modules if m.split('.')[0] == 'thinkback'), file=sys.stderr)"
+    return run(code, seen)
+
+
 def test_importing_thinkback_loads_nothing_heavy():
     assert loaded("import thinkback", (*HEAVY, "platformdirs", "rich", "typer")) == []
+
+
+def test_importing_thinkback_loads_none_of_its_parts():
+    assert ours("import thinkback") == ["thinkback"]
+
+
+def test_help_loads_few_of_its_parts():
+    assert len(ours("from thinkback.apps.cli import main; main(['--help'])")) <= 34
 
 
 @pytest.mark.parametrize("option", ["--help", "--version"])
@@ -41,7 +59,7 @@ def test_help_loads_nothing_heavy(option):
 
 def test_a_memory_without_models_loads_none():
     code = "import thinkback; m = thinkback.open(':memory:', embedder=None); m.remember('x'); m.recall('x'); m.close()"
-    assert loaded(code, MODELS) == []
+    assert loaded(code, (*MODELS, "numpy.ma")) == []
 
 
 def test_settings_need_no_engine():

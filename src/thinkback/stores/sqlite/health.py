@@ -15,6 +15,7 @@ from thinkback.stores.base import Problem
 from thinkback.stores.sqlite import counters, damage, fulltext, rows, schema, scrub
 from thinkback.stores.sqlite.catalogue import Catalogue
 from thinkback.stores.sqlite.generations import STORED, Generation, generation
+from thinkback.stores.sqlite.tally import Tally
 
 _NAMED = 20  # ids a problem lists
 _CHUNK = 2000
@@ -328,11 +329,6 @@ def _ids(connection: apsw.Connection, seqs: Sequence[int]) -> list[str]:
 
 # -- statistics
 
-_OF_VERSIONS = {  # these change only when versions are added or removed
-    "versions": "SELECT count(*) FROM memories",
-    "threads": "SELECT count(DISTINCT thread) FROM memories WHERE retired_at IS NULL AND thread IS NOT NULL",
-    "tags": "SELECT count(DISTINCT t.tag) FROM memory_tags t JOIN memories m USING (seq) WHERE m.retired_at IS NULL",
-}
 _ARCHIVED = "SELECT count(*) FROM memories WHERE retired_at IS NULL AND archived_at IS NOT NULL"
 _UNEMBEDDED = "SELECT count(*) FROM memories WHERE retired_at IS NULL AND embedded = 0"
 _COUNTED = {
@@ -346,15 +342,10 @@ _COUNTED = {
 _GROUPED = {"kinds": "kind", "tiers": "tier", "priorities": "priority"}
 
 
-def counts(connection: apsw.Connection) -> dict[str, int]:
-    """What a store of a million takes long to count, and what stays as it is between writes of versions."""
-    return {name: int(connection.execute(sql).get) for name, sql in _OF_VERSIONS.items()}
-
-
 def stats(
     connection: apsw.Connection,
     path: str,
-    of_versions: Mapping[str, int],
+    tally: Tally,
     catalogue: Catalogue | None,
 ) -> Mapping[str, Any]:
     """Counts, sizes and versions, ready for JSON; what a catalogue tells is not counted in the file."""
@@ -373,12 +364,12 @@ def stats(
         "changes": state.changes,
         "touches": state.touches,
         "memories": memories,
-        "versions": of_versions["versions"],
+        "versions": tally.versions,
         "archived": archived,
         "embedded": memories - unembedded,
         "unembedded": unembedded,
-        "threads": of_versions["threads"],
-        "tags": of_versions["tags"],
+        "threads": len(tally.threads or ()),
+        "tags": len(tally.tags),
         **counted,
         **{name: grouped[column] for name, column in _GROUPED.items()},
         "embedding_space": _space(connection, "live"),

@@ -72,6 +72,7 @@ from thinkback.stores.sqlite.fulltext import THEMES, homes
 from thinkback.stores.sqlite.history_index import HistoryIndex
 from thinkback.stores.sqlite.index_cache import IndexCache, View
 from thinkback.stores.sqlite.schema import Progress
+from thinkback.stores.sqlite.tally import Tally
 
 BUSY_TIMEOUT_S = 30.0
 COMPANIONS = ("-wal", "-shm", "-journal")  # the files SQLite keeps beside a database
@@ -82,11 +83,10 @@ WORDS_KEPT = 10_000  # words whose frequencies are cached until the store change
 
 @dataclass(slots=True)
 class WordCache:
-    """Tags, frequencies of words and counts, each valid for the contents it was read at; views share it with their store."""
+    """Counts, and frequencies of words, each valid for the contents it was read at; views share it with their store."""
 
-    tags: tuple[str, Mapping[str, int]] = ("", MappingProxyType({}))
+    tally: Tally | None = None
     frequencies: tuple[str, int, dict[str, int]] = field(default_factory=lambda: ("", 0, {}))
-    counts: tuple[str, Mapping[str, int]] = ("", MappingProxyType({}))  # that change with versions only
     keyword_searches: int = 0
 
 
@@ -228,7 +228,11 @@ class SqliteStore:
 
     def forget(self, ids: Sequence[str]) -> Ids:
         with self._connections.write() as connection:
+            left = None if self._words.tally is None else self._words.tally.without(connection, ids)
             gone = writes.forget(connection, ids)
+            if left is not None and gone:
+                left = replace(left, state=counters.state(connection))
+                self._connections.when_committed(lambda: setattr(self._words, "tally", left))
             journal.drop(connection, gone)
             if gone and not self._connections.in_memory:
                 scrub.request(connection, counters.state(connection).changes)
@@ -351,16 +355,15 @@ class SqliteStore:
 
     def tags(self) -> Mapping[str, int]:
         with self._connections.read() as connection:
-            contents, kept = self._contents(connection), self._words.tags
-            if kept[0] == contents and not self._connections.in_transaction:
-                return kept[1]
-            sql = (
-                "SELECT t.tag, count(*) FROM memory_tags t JOIN memories m USING (seq) "
-                "WHERE m.retired_at IS NULL GROUP BY t.tag ORDER BY t.tag"
-            )
-            found = MappingProxyType(dict(connection.execute(sql)))
-        if not self._connections.in_transaction:
-            self._words.tags = (contents, found)
+            return MappingProxyType(self._tally(connection).tags)
+
+    def _tally(self, connection: apsw.Connection, threads: bool = False) -> Tally:
+        """Counts of threads and tags; those that a transaction sees may be rolled back and are not kept."""
+        if self._connections.in_transaction:
+            return Tally.read(connection, None, threads)
+        kept, found = self._words.tally, Tally.read(connection, self._words.tally, threads)
+        if kept is None or found.state.changes >= kept.state.changes:
+            self._words.tally = found
         return found
 
     def frequencies(self, words: Sequence[str]) -> tuple[int, Mapping[str, int]]:
@@ -593,10 +596,8 @@ class SqliteStore:
 
     def stats(self) -> Mapping[str, Any]:
         with self._connections.read() as connection:
-            view, contents = self._catalogued(connection), counters.contents(connection)
-            if self._words.counts[0] != contents or self._connections.in_transaction:
-                self._words.counts = (contents, health.counts(connection))
-            return health.stats(connection, self.path, self._words.counts[1], None if view is None else view.catalogue)
+            view, tally = self._catalogued(connection), self._tally(connection, threads=True)
+            return health.stats(connection, self.path, tally, None if view is None else view.catalogue)
 
 
 class SqliteSpaces:

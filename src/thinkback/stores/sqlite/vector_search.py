@@ -292,7 +292,8 @@ def search(
     """The nearest memories but for some versions, best first, ties by id; retired versions are read from the file."""
     query = unit_rows([vector], matrix.generation.space.dimensions)[0]
     passing = catalogue.mask(filter, connection)
-    elsewhere = np.setdiff1d(retired(connection, filter), without).tolist()
+    past = retired(connection, filter)
+    elsewhere = past[~np.isin(past, without)].tolist()
     if len(without):
         passing = passing.copy()
         passing[catalogue.rows(without)] = False

@@ -1,0 +1,93 @@
+"""How many versions, threads and tags there are: counted once in a process, then kept up with what was written since.
+
+After another process forgot something, after a repair and after a restored history they are counted again, because the rows no
+longer tell what is gone.
+"""
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import apsw
+
+from thinkback.stores.base import StoreState
+from thinkback.stores.sqlite import counters, rows
+
+_FEW = 2000  # rows changed since; more are counted again
+_SINCE = (  # thread, tags, change in the number of versions, change in the number of present ones
+    "SELECT m.thread, m.tags, 1, m.retired_at IS NULL FROM memories m WHERE m.seq > ?1 "
+    # A version that was retired since: the one that retired it was recorded at that moment. The plus keeps the index on `changed`.
+    "UNION ALL SELECT m.thread, m.tags, 0, -1 FROM memories m WHERE m.changed > ?2 AND +m.seq <= ?1 AND m.retired_at "
+    "IS NOT NULL AND EXISTS (SELECT 1 FROM memories n WHERE n.id = m.id AND n.recorded_at = m.retired_at AND n.seq > ?1)"
+)
+_LEAVING = "SELECT m.thread, m.tags, -1, -(m.retired_at IS NULL) FROM memories m WHERE m.id IN (SELECT value FROM json_each(?))"
+_VERSIONS = "SELECT count(*) FROM memories"
+_PRESENT = "SELECT count(*) FROM memories INDEXED BY memories_present WHERE retired_at IS NULL"
+_TAGS = "SELECT t.tag, count(*) FROM memory_tags t {present} GROUP BY t.tag ORDER BY t.tag"
+_ONLY_PRESENT = "JOIN memories m USING (seq) WHERE m.retired_at IS NULL"
+_THREADS = "SELECT thread, count(*) FROM memories WHERE retired_at IS NULL AND thread IS NOT NULL GROUP BY thread ORDER BY thread"
+
+
+@dataclass(frozen=True, slots=True)
+class Tally:
+    """Counts of present memories by thread and tag, and of all versions, as of one state."""
+
+    state: StoreState
+    versions: int
+    tags: Mapping[str, int]  # in the order of the tags
+    threads: Mapping[str, int] | None = None  # counted when they are asked for: a search does not need them
+
+    @classmethod
+    def read(cls, connection: apsw.Connection, older: "Tally | None", threads: bool = False) -> "Tally":
+        """The counts now, from those at an older state if they can be kept up."""
+        state = counters.state(connection)
+        found = older if older and _same(older.state, state) else older and _kept_up(connection, older, state)
+        found = found or _counted(connection, state)
+        return (
+            found
+            if not threads or found.threads is not None
+            else replace(found, threads=dict(connection.execute(_THREADS)))
+        )
+
+    def without(self, connection: apsw.Connection, ids: Sequence[str]) -> "Tally | None":
+        """The counts once these memories are removed, asked before they are; None if something else was written meanwhile."""
+        if self.state.contents != counters.contents(connection):
+            return None
+        return self._with(connection.execute(_LEAVING, (rows.listed(ids),)))
+
+    def _with(self, changes: Iterable[Any]) -> "Tally":
+        """The counts after changes to the number of versions, and of present ones with a thread and tags."""
+        threads, tags, versions = dict(self.threads or {}), dict(self.tags), self.versions
+        for thread, listed, version, present in changes:
+            versions += version
+            for counts, names in ((threads, [] if thread is None else [thread]), (tags, json.loads(listed))):
+                for name in names:
+                    counts[name] = counts.get(name, 0) + present
+        for counts in (threads, tags):
+            for name in [name for name, number in counts.items() if not number]:
+                del counts[name]
+        counted = None if self.threads is None else threads
+        return replace(self, versions=versions, threads=counted, tags=dict(sorted(tags.items())))
+
+
+def _counted(connection: apsw.Connection, state: StoreState) -> Tally:
+    versions = int(connection.execute(_VERSIONS).get)
+    # Looking up each tag's version costs many times the counting, and most stores hold no old versions.
+    present = "" if connection.execute(_PRESENT).get == versions else _ONLY_PRESENT
+    return Tally(state, versions, dict(connection.execute(_TAGS.format(present=present))))
+
+
+def _same(one: StoreState, other: StoreState) -> bool:
+    return (one.store_id, one.contents) == (other.store_id, other.contents)
+
+
+def _kept_up(connection: apsw.Connection, older: Tally, state: StoreState) -> Tally | None:
+    """The older counts with what was written since; None if that cannot be told."""
+    (last, *removed), (newest, *removed_now) = (one.contents.split(".") for one in (older.state, state))
+    if older.state.store_id != state.store_id or removed != removed_now or not 0 < int(newest) - int(last) <= _FEW:
+        return None
+    changes: list[Any] = connection.execute(_SINCE, (int(last), older.state.changes)).fetchall()
+    if any(version and not present for _, _, version, present in changes):
+        return None
+    return replace(older._with(changes), state=state)
