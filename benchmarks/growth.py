@@ -64,6 +64,12 @@ def measure(data: core.Data, path: Path) -> dict[str, float]:
     }
     for name, run in operations.items():
         found[name] = statistics.median(_milliseconds(run, number) for number in range(TIMES))
+    memory.stats()
+    after = []
+    for number in range(TIMES):
+        memory.remember(f"{common}, {number}", vector=data.vectors[number], thread="thread-0", tags=["rare"])
+        after.append(_milliseconds(lambda number: memory.stats(), number))
+    found["stats after a write"] = statistics.median(after)
     found["known_at"] = _milliseconds(lambda number: ask(number, known_at=memory.clock()), 0)
     return found
 

@@ -56,8 +56,14 @@ class Tally:
             return None
         return self._with(connection.execute(_LEAVING, (rows.listed(ids),)))
 
-    def _with(self, changes: Iterable[Any]) -> "Tally":
-        """The counts after changes to the number of versions, and of present ones with a thread and tags."""
+    def _with(self, changes: Iterable[Any]) -> "Tally | None":
+        """The counts after changes to the number of versions, and of present ones with a thread and tags; None if unreadable."""
+        try:
+            return self._changed(changes)
+        except (TypeError, ValueError):  # a damaged row, which whoever reads the memory reports
+            return None
+
+    def _changed(self, changes: Iterable[Any]) -> "Tally":
         threads, tags, versions = dict(self.threads or {}), dict(self.tags), self.versions
         for thread, listed, version, present in changes:
             versions += version
@@ -90,4 +96,5 @@ def _kept_up(connection: apsw.Connection, older: Tally, state: StoreState) -> Ta
     changes: list[Any] = connection.execute(_SINCE, (int(last), older.state.changes)).fetchall()
     if any(version and not present for _, _, version, present in changes):
         return None
-    return replace(older._with(changes), state=state)
+    found = older._with(changes)
+    return None if found is None else replace(found, state=state)
