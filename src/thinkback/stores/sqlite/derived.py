@@ -30,6 +30,7 @@ from thinkback.stores.sqlite import impact as impacts
 from thinkback.stores.sqlite.catalogue import COLUMNS, Catalogue, Ids, integers
 from thinkback.stores.sqlite.generations import STORED
 from thinkback.stores.sqlite.index_cache import Mapped, View
+from thinkback.stores.sqlite.kept_vectors import KeptVectors
 from thinkback.stores.sqlite.vector_search import Matrix, read_vectors
 
 SEGMENT_ROWS = 16_384  # small enough to be written anew when one of them is forgotten
@@ -294,6 +295,7 @@ def _matrix(live: generations.Generation, firsts: Sequence[int], found: Sequence
         held=0,
         blocks=blocks,
         coded=coded,
+        kept=KeptVectors(len(coded), live.space.dimensions),
     )
 
 

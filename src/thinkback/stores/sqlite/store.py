@@ -431,7 +431,7 @@ class SqliteStore:
             view = self._matrix_view(connection)
             if view.matrix is None:
                 return []
-            return self._nearest(connection, view, view.matrix.exactly(), vector, filter, limit, long)
+            return self._nearest(connection, view, view.matrix, vector, filter, limit, long)
 
     def search_hnsw(
         self, vector: Vector, filter: Filter, limit: int, *, long: bool = True
@@ -443,7 +443,7 @@ class SqliteStore:
                 return [], None
             if self._derived is not None and not self._connections.in_transaction:
                 self._derived.link_soon(view, self._exact_vectors, self._indexes.linked)
-            found = self._nearest(connection, view, view.matrix, vector, filter, limit, long)
+            found = self._nearest(connection, view, view.matrix, vector, filter, limit, long, approximately=True)
             return found, vector_search.approximate(view.matrix)
 
     def _nearest(
@@ -455,10 +455,13 @@ class SqliteStore:
         filter: Filter,
         limit: int,
         long: bool,
+        approximately: bool = False,
     ) -> Scores:
         held = None if long else self._held_passages(connection)
         without = passages.NONE if held is None else held.versions()
-        return vector_search.search(connection, view.catalogue, matrix, vector, filter, limit, without)
+        return vector_search.search(
+            connection, view.catalogue, matrix, vector, filter, limit, without, approximately=approximately
+        )
 
     def search_passages(self, vector: Vector, filter: Filter, limit: int) -> Scores:
         with self._connections.read() as connection:

@@ -4,9 +4,9 @@ A float32 product, or one of codes, selects candidates with a margin for its err
 again in float64, row by row, so that a score depends on the two vectors alone, not on where they lie or on the processor.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cached_property, partial
 from hashlib import sha256
 from itertools import islice
 from typing import Any
@@ -18,13 +18,15 @@ from numpy.typing import NDArray
 from thinkback.model import ApproximateIndex, Filter, Floats, Scored, Vector
 from thinkback.stores.index.codes import Block, CodedQuery
 from thinkback.stores.index.graphs import Graph
+from thinkback.stores.index.reach import Part, within_reach
 from thinkback.stores.sqlite.catalogue import Catalogue, Delta, Mask, Rows, extended, retired
 from thinkback.stores.sqlite.generations import STORED, Generation, unit_rows
+from thinkback.stores.sqlite.kept_vectors import KeptVectors, Read, products, squared
 from thinkback.stores.sqlite.rows import listed
 
 _ROUNDING = 2.0**-24  # relative error of one float32 operation
 _LENGTH_ERROR = 2e-6  # how far a stored vector's length may be from 1, twice
-_BLOCK = 64  # rows scored at once; the allocator returns larger blocks to the system after each search
+_SCORED_AT_ONCE = 4  # times as many rows as are wanted
 _CHUNK = 4096  # vectors read at once
 _LEAST_ROOM = 1024
 _MOST_PASS = 2  # a graph is used if at least one row in so many passes the filter
@@ -32,21 +34,36 @@ _FEW = 8  # if fewer than one row in so many passes, gathering them is cheaper t
 
 
 _NO_ROWS: Rows = np.zeros(0, dtype=np.intp)
-Read = Callable[[Rows], tuple[Rows, Vector]]  # the rows among these that have a vector in the file, and their vectors
 
 
-class Estimates:
-    """What the last query gave in whole blocks: the legs of one search ask for the same vector under different filters."""
+class Asked:
+    """A query, and what was computed of it; the legs of one search ask for the same vector under different filters."""
+
+    def __init__(self, query: Vector) -> None:
+        self.query = query
+        self.target = query.astype(np.float64)
+        self.square = (self.target * self.target).sum()
+        self.bounds: tuple[Vector, Vector] | None = None  # of the rows in blocks
+        self.products: tuple[Vector, int, Vector] | None = None  # with the first so many vectors in memory
+
+    @cached_property
+    def coded(self) -> CodedQuery:
+        return CodedQuery.of(self.query)
+
+
+class Questions:
+    """The last query that was asked."""
 
     def __init__(self) -> None:
-        self._last: tuple[bytes, CodedQuery, dict[int, tuple[Vector, Vector]]] | None = None
+        self._last: tuple[bytes, Asked] | None = None
 
-    def of(self, query: Vector) -> tuple[CodedQuery, dict[int, tuple[Vector, Vector]]]:
-        """The codes of a query, and its estimates by the first row of a block, to be added to."""
-        key, last = query.tobytes(), self._last
-        if last is None or last[0] != key:
-            last = self._last = (key, CodedQuery.of(query), {})
-        return last[1], last[2]
+    def asked(self, vector: Vector, dimensions: int) -> Asked:
+        """The query of a vector; InvalidInput if it cannot be one."""
+        given = np.asarray(vector)
+        key, last = given.dtype.str.encode() + given.tobytes(), self._last
+        if last is None or last[0] != key or given.shape != last[1].query.shape:
+            last = self._last = (key, Asked(unit_rows([vector], dimensions)[0]))
+        return last[1]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -54,7 +71,8 @@ class Matrix:
     """The live vectors of the catalogue's rows: coded ones in mapped blocks, all others as they are, in memory.
 
     `own` names the rows of `vectors`; both have room at the end. `filled` are the rows that have a vector, `coded` those whose
-    vector is in a block.
+    vector is in a block; `kept` has those of them that were read from the file. Neither `kept` nor `questions` knows rows that
+    changed or died since.
     """
 
     generation: Generation
@@ -64,119 +82,121 @@ class Matrix:
     held: int  # how many of `own` and `vectors` count
     blocks: tuple[tuple[int, Block], ...] = ()  # each with its first row
     coded: Mask | None = None
-    estimates: Estimates = field(default_factory=Estimates)
+    kept: KeptVectors | None = None
+    questions: Questions = field(default_factory=Questions)
     graphs: tuple[Graph, ...] = ()
 
-    def exactly(self) -> "Matrix":
-        """The same without graphs."""
-        return replace(self, graphs=()) if self.graphs else self
+    def asked(self, vector: Vector) -> Asked:
+        """The query of a vector; InvalidInput if it cannot be one."""
+        return self.questions.asked(vector, self.generation.space.dimensions)
 
-    def nearest(self, query: Vector, passing: Mask, limit: int, read: Read) -> tuple[Rows, Floats]:
-        """The rows nearest to a unit query, including ties with the last one, and their cosines; unordered.
+    def nearest(
+        self, asked: Asked, passing: Mask, limit: int, read: Read, *, approximately: bool = False
+    ) -> tuple[Rows, Floats]:
+        """The rows nearest to a query, including ties with the last one, and their cosines; unordered.
 
-        Rows under a graph are those that it finds, unless the filter leaves few of them.
+        If that is enough, rows under a graph are those that it finds, unless the filter leaves few of them.
         """
         wanted = passing & self.filled
         if limit <= 0 or not wanted.any():
             return _NO_ROWS, np.zeros(0)
-        head = Head(limit)
-        self._look_in_memory(query, wanted, head)
-        self._look_in_blocks(query, wanted, head)
-        found, upper = head.rows()
-        if len(found) <= limit:
-            return self._scored(query, found, read)
+        found, upper = within_reach(
+            [*self._in_memory(asked, wanted), *self._in_blocks(asked, wanted, limit, approximately)], limit
+        )
+        if len(found) <= _SCORED_AT_ONCE * limit:
+            return self._scored(asked, found, read)
         # The exact cosines of the most promising rows leave fewer of the others in reach than estimates do.
         order = np.argsort(-upper, kind="stable")
-        rows, scores = self._scored(query, found[order[:limit]], read)
+        rows, scores = self._scored(asked, found[order[:limit]], read)
         floor = scores.min() if len(scores) == limit else -np.inf
         rest = order[limit:]
-        more, others = self._scored(query, found[rest[upper[rest] >= floor]], read)
+        more, others = self._scored(asked, found[rest[upper[rest] >= floor]], read)
         return np.concatenate([rows, more]), np.concatenate([scores, others])
 
-    def _scored(self, query: Vector, found: Rows, read: Read) -> tuple[Rows, Floats]:
+    def _scored(self, asked: Asked, found: Rows, read: Read) -> tuple[Rows, Floats]:
         """Rows in memory, which are named by their complement, and coded ones, with their exact cosines."""
+        if self.kept is None:
+            return self.own[~found], _of_vectors(self.vectors[~found], asked)
+        if not self.held:
+            return self._scored_from_file(asked, found, read)
         places, coded = ~found[found < 0], found[found >= 0]
-        rows, scores = self.own[places], cosines(self.vectors[places], query)
-        if not len(coded):
-            return rows, scores
-        coded, exact = read(coded)
-        return np.concatenate([rows, coded]), np.concatenate([scores, cosines(exact, query)])
+        rows, scores = self._scored_from_file(asked, coded, read)
+        own = _of_vectors(self.vectors[places], asked)
+        return np.concatenate([self.own[places], rows]), np.concatenate([own, scores])
 
-    def _look_in_memory(self, query: Vector, wanted: Mask, head: "Head") -> None:
+    def _scored_from_file(self, asked: Asked, found: Rows, read: Read) -> tuple[Rows, Floats]:
+        assert self.kept is not None
+        rows, vectors, squares = self.kept.get(found, read)
+        return rows, _cosines(vectors, squares, asked)
+
+    def _in_memory(self, asked: Asked, wanted: Mask) -> list[Part]:
         # vecdot runs on one thread: a threaded product would wait for cores that other searches use.
         if not self.held:
-            return
+            return []
         passing = wanted[self.own[: self.held]]
-        places = np.flatnonzero(passing)
-        slack = np.float32(1.01 * self.vectors.shape[1] * _ROUNDING + _LENGTH_ERROR)
-        if len(places) * _FEW < self.held:
-            head.add(~places, np.vecdot(self.vectors[places], query), slack)
-        elif len(places):
-            products: Vector = np.vecdot(self.vectors[: self.held], query)
-            head.add(~places, products if len(places) == self.held else products[places], slack)
+        count, error = int(np.count_nonzero(passing)), np.float32(slack(self.vectors.shape[1]) / 2)
+        if not count:
+            return []
+        if count * _FEW < self.held:
+            places = np.flatnonzero(passing)
+            found = np.vecdot(self.vectors[places], asked.query)
+            return [Part(found - error, found + error, ~places)]
+        last = asked.products
+        if last is None or last[0] is not self.vectors or last[1] != self.held:
+            last = (self.vectors, self.held, np.vecdot(self.vectors[: self.held], asked.query))
+            asked.products = last
+        return [Part(last[2] - error, last[2] + error, ~np.arange(self.held), None if count == self.held else passing)]
 
-    def _left_by_graphs(self, query: Vector, wanted: Mask, head: "Head") -> Rows:
-        """The rows to look at: what the graphs find of theirs, and all that are under no graph."""
-        found = []
-        for graph in self.graphs:
-            passing = int(np.count_nonzero(wanted[graph.first : graph.end]))
-            if passing * _MOST_PASS < graph.end - graph.first:
-                continue
-            near = graph.near(query, -(-head.limit * (graph.end - graph.first) // passing))
-            found.append(near[wanted[near]])
-            wanted[graph.first : graph.end] = False
-        return np.sort(np.concatenate([*found, np.flatnonzero(wanted)]))
-
-    def _look_in_blocks(self, query: Vector, wanted: Mask, head: "Head") -> None:
+    def _in_blocks(self, asked: Asked, wanted: Mask, limit: int, approximately: bool) -> list[Part]:
         if self.coded is None:
-            return
-        rows = self._left_by_graphs(query, wanted & self.coded, head)
-        if not len(rows):
-            return
-        coded, known = self.estimates.of(query)
-        ends = np.searchsorted(rows, [first + len(block) for first, block in self.blocks])
+            return []
+        wanted = wanted & self.coded
+        if approximately:
+            self._narrow_by_graphs(asked.query, wanted, limit)
+        end = self.blocks[-1][0] + len(self.blocks[-1][1]) if self.blocks else 0
+        wanted = wanted[:end]
+        count = int(np.count_nonzero(wanted))
+        if not count:
+            return []
+        if count * _FEW >= end and asked.bounds is None:
+            asked.bounds = self._bounds(asked.coded, end)
+        known = asked.bounds
+        if count * _FEW >= end and known is not None:
+            return [Part(*known, passing=None if count == end else wanted)]
+        rows = np.flatnonzero(wanted)
+        if known is not None:
+            return [Part(known[0][rows], known[1][rows], rows)]
+        return self._bounds_of(asked.coded, rows)
+
+    def _narrow_by_graphs(self, query: Vector, wanted: Mask, limit: int) -> None:
+        """Leave those rows that the graphs find of theirs, and all that are under no graph."""
+        for graph in self.graphs:
+            under = wanted[graph.first : graph.end]
+            passing = int(np.count_nonzero(under))
+            if passing * _MOST_PASS < len(under):
+                continue
+            near = graph.near(query, -(-limit * len(under) // passing))
+            near = near[wanted[near]]
+            under[:] = False
+            wanted[near] = True
+
+    def _bounds(self, query: CodedQuery, end: int) -> tuple[Vector, Vector]:
+        """The least and the greatest that the cosine of each row in blocks can be."""
+        lower, upper = np.empty(end, dtype=np.float32), np.empty(end, dtype=np.float32)
+        for first, block in self.blocks:
+            estimate, error = block.bounds(query)
+            np.subtract(estimate, error, out=lower[first : first + len(block)])
+            np.add(estimate, error, out=upper[first : first + len(block)])
+        return lower, upper
+
+    def _bounds_of(self, query: CodedQuery, rows: Rows) -> list[Part]:
+        ends = np.searchsorted(rows, [first + len(block) for first, block in self.blocks]).tolist()
+        found = []
         for (first, block), start, end in zip(self.blocks, [0, *ends[:-1]], ends, strict=True):
-            here = rows[start:end]
-            if not len(here):
-                continue
-            if first not in known and len(here) * _FEW < len(block):
-                head.add(here, *block.bounds(coded, here - first))
-                continue
-            if first not in known:
-                known[first] = block.bounds(coded)
-            estimate, slack = known[first]
-            if len(here) < len(block):
-                estimate, slack = estimate[here - first], slack[here - first]
-            head.add(here, estimate, slack)
-
-
-class Head:
-    """The rows that may be among the best so many, of estimates that are off by at most a slack."""
-
-    def __init__(self, limit: int) -> None:
-        self.limit = limit
-        self._floor = -np.inf  # so many are at least this near
-        self._best = np.zeros(0, dtype=np.float32)  # the lower bounds that the floor was taken from
-        self._kept: list[tuple[Rows, Vector]] = []
-
-    def add(self, rows: Rows, estimates: Vector, slack: Vector | np.float32) -> None:
-        upper = estimates + slack
-        near = np.flatnonzero(upper >= self._floor)
-        upper = upper[near]
-        self._kept.append((rows[near], upper))
-        best = np.concatenate([self._best, upper - 2 * np.broadcast_to(slack, estimates.shape)[near]])
-        if len(best) > self.limit:
-            best = np.partition(best, len(best) - self.limit)[len(best) - self.limit :]
-        self._best = best
-        if len(best) == self.limit:
-            self._floor = float(best.min())
-
-    def rows(self) -> tuple[Rows, Vector]:
-        """Those that are still in reach, and how near each may be at most."""
-        near = [(rows[here], upper[here]) for rows, upper in self._kept for here in (upper >= self._floor,)]
-        if not near:
-            return _NO_ROWS, np.zeros(0, dtype=np.float32)
-        return np.concatenate([rows for rows, _ in near]), np.concatenate([upper for _, upper in near])
+            if start < end:
+                estimate, error = block.bounds(query, rows[start:end] - first)
+                found.append(Part(estimate - error, estimate + error, rows[start:end]))
+        return found
 
 
 def approximate(matrix: Matrix) -> ApproximateIndex | None:
@@ -195,16 +215,16 @@ def slack(dimensions: int) -> float:
 
 def cosines(rows: Vector, query: Vector) -> Floats:
     """The cosine of each row with the query in float64; each depends on its two vectors only."""
-    target = query.astype(np.float64)
-    blocks = [_cosines(rows[at : at + _BLOCK], target) for at in range(0, len(rows), _BLOCK)]
-    return np.concatenate(blocks) if blocks else np.zeros(0)
+    return _of_vectors(rows, Asked(query))
 
 
-def _cosines(rows: Vector, target: Floats) -> Floats:
-    wide = rows.astype(np.float64)
-    lengths = np.sqrt((wide * wide).sum(axis=1) * (target * target).sum())
-    cosine: Floats = (wide * target).sum(axis=1) / lengths
-    return cosine.clip(-1.0, 1.0)
+def _of_vectors(rows: Vector, asked: Asked) -> Floats:
+    return _cosines(rows, squared(rows), asked)
+
+
+def _cosines(rows: Vector, squares: Floats, asked: Asked) -> Floats:
+    found: Floats = products(rows, asked.target) / np.sqrt(squares * asked.square)
+    return found.clip(-1.0, 1.0)
 
 
 def load(connection: apsw.Connection, generation: Generation, catalogue: Catalogue) -> Matrix:
@@ -239,8 +259,13 @@ def follow(old: Matrix, connection: apsw.Connection, catalogue: Catalogue, delta
     if coded is not None:
         coded[rows] = False
     own = extended(old.own, old.held, rows[~known])
+    kept, questions = old.kept, old.questions
+    if kept is not None and (len(delta.changed) or len(delta.died)):
+        kept, questions = kept.emptied(), Questions()
     return replace(
         old,
+        kept=kept,
+        questions=questions,
         filled=filled,
         own=own,
         vectors=extended(old.vectors, old.held, vectors[~known]),
@@ -288,22 +313,25 @@ def search(
     filter: Filter,
     limit: int,
     without: NDArray[np.int64],
+    *,
+    approximately: bool = False,
 ) -> list[Scored]:
     """The nearest memories but for some versions, best first, ties by id; retired versions are read from the file."""
-    query = unit_rows([vector], matrix.generation.space.dimensions)[0]
+    asked = matrix.asked(vector)
     passing = catalogue.mask(filter, connection)
     past = retired(connection, filter)
     elsewhere = past[~np.isin(past, without)].tolist()
     if len(without):
         passing = passing.copy()
         passing[catalogue.rows(without)] = False
-    rows, scores = matrix.nearest(query, passing, limit, partial(_exact, connection, catalogue, matrix.generation))
+    read = partial(_exact, connection, catalogue, matrix.generation)
+    rows, scores = matrix.nearest(asked, passing, limit, read, approximately=approximately)
     if len(rows) > limit > 0 and not elsewhere:
         best = scores >= np.partition(scores, len(scores) - limit)[len(scores) - limit]
         rows, scores = rows[best], scores[best]
     hits = [Scored(catalogue.ids[row], score) for row, score in zip(rows.tolist(), scores.tolist(), strict=True)]
     if elsewhere:
-        hits += _retired(connection, matrix, query, elsewhere)
+        hits += _retired(connection, matrix, asked.query, elsewhere)
     return sorted(hits, key=lambda hit: (-hit.score, hit.id))[:limit]
 
 

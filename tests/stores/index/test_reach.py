@@ -1,0 +1,35 @@
+"""Which estimates may be among the best: the same as by sorting them all."""
+
+import numpy as np
+import pytest
+
+from thinkback.stores.index.reach import Part, largest, within_reach
+
+
+@pytest.mark.parametrize("size", [1, 5, 100, 3000, 20_000])
+@pytest.mark.parametrize("share", [None, 0.0, 0.02, 0.6, 0.99])
+def test_the_largest_are_those_of_a_sort(size: int, share: float | None) -> None:
+    chance = np.random.default_rng(size)
+    values = np.round(chance.standard_normal(size), 2).astype(np.float32)  # with ties
+    passing = None if share is None else chance.random(size) < share
+    for count in (1, 7, 40):
+        expected = np.sort(values if passing is None else values[passing])[::-1][:count]
+        assert np.array_equal(np.sort(largest(values, passing, count))[::-1], expected)
+
+
+def test_no_row_in_reach_is_lost() -> None:
+    chance = np.random.default_rng(1)
+    exact, error = chance.standard_normal(9000).astype(np.float32), np.float32(0.05)
+    estimate = exact + chance.uniform(-0.05, 0.05, 9000).astype(np.float32)
+    passing = chance.random(6000) < 0.7
+    first = Part(estimate[:6000] - error, estimate[:6000] + error, passing=passing)
+    other = Part(estimate[6000:] - error, estimate[6000:] + error, rows=~np.arange(3000))
+    rows, upper = within_reach([first, other], 20)
+    named = np.where(rows < 0, ~rows + 6000, rows)
+    counts = np.concatenate([passing, np.ones(3000, dtype=np.bool_)])
+    best = np.flatnonzero(counts)[np.argsort(-exact[counts])[:20]]
+    assert set(best.tolist()) <= set(named.tolist())
+    assert counts[named].all()
+    assert len(rows) < 200
+    assert (upper >= exact[named] - 1e-5).all()
+    assert len(within_reach([first], 7000)[0]) == passing.sum()
