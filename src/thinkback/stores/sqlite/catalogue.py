@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thinkback.fields import KINDS, PRIORITIES, TIERS
-from thinkback.model import Filter
+from thinkback.model import Filter, Floats, Scored
 from thinkback.stores.sqlite.filters import clause
 from thinkback.stores.sqlite.fulltext import HISTORY
 
@@ -35,6 +35,7 @@ _COLUMNS = (
 )
 _CODED = tuple((name, np.uint8) for name in _NUMBERED)
 _MASKS_KEPT = 32
+_IDS_KEPT = 20_000
 COLUMNS = (*_COLUMNS, *_CODED)
 _SELECT = (
     "SELECT m.seq, m.id, m.date, m.valid_to, m.expires_at, m.archived_at IS NOT NULL, m.trust, m.recorded_at, "
@@ -59,11 +60,20 @@ class Ids:
         self._mapped = [(spelled.data, ends.data) for spelled, ends in mapped]
         self._firsts = [0, *accumulate(len(ends) for _, ends in mapped)]
         self._later: list[str] = []
+        self._read: dict[int, str] = {}  # of mapped rows
 
     def __getitem__(self, row: int) -> str:
         first = self._firsts[-1]
         if row >= first:
             return self._later[row - first]
+        found = self._read.get(row)
+        if found is None:
+            if len(self._read) >= _IDS_KEPT:
+                self._read = {}
+            found = self._read[row] = self._spelled(row)
+        return found
+
+    def _spelled(self, row: int) -> str:
         segment = bisect(self._firsts, row) - 1
         spelled, ends = self._mapped[segment]
         place = row - self._firsts[segment]
@@ -118,6 +128,12 @@ class Catalogue:
             return passing
         rest = Filter(now=filter.now, everything=True, **dict(zip(_OTHERS, _of_others(filter), strict=True)))
         return passing & self._only(versions(connection, rest))
+
+    def best(self, rows: Rows, scores: Floats, limit: int) -> list[Scored]:
+        """The memories of rows with their scores, best first, ties by id."""
+        ids = self.ids
+        found = sorted([(-score, ids[row]) for row, score in zip(rows.tolist(), scores.tolist(), strict=True)])
+        return [Scored(id, -score) for score, id in found[:limit]]
 
     def groups(self) -> dict[str, dict[str, int]]:
         """How many living rows have each kind, tier and priority, the most frequent first."""

@@ -11,7 +11,7 @@ index; rows added later are tokenised here and kept in small segments that are m
 import math
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import apsw
@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from thinkback.model import REFLECTION, Filter, Floats
 from thinkback.stores.index.postings import MappedPostings, Triples
+from thinkback.stores.index.reach import largest
 from thinkback.stores.sqlite.catalogue import Catalogue, Delta, Mask, Rows, extended, retired
 from thinkback.stores.sqlite.fulltext import COLUMNS, HISTORY, PRESENT, TOKENIZER, WEIGHTS, tokenised
 from thinkback.stores.sqlite.rows import listed
@@ -28,6 +29,7 @@ _K1, _B = 1.2, 0.75
 _LEAST_IDF = 1e-6
 _REBUILD_SHARE = 4  # rebuilt from the index when the later segments hold more than a quarter of the first one's rows
 _REBUILD_ROWS = 2000
+_MOST_GAINS = 1_000_000  # of terms that are kept; each takes 16 bytes
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -52,6 +54,26 @@ class Segment:
         )
 
 
+class Gains:
+    """The rows of terms that were asked for, and what each adds to their scores, at one state of the index."""
+
+    def __init__(self) -> None:
+        self._found: dict[bytes, tuple[Rows, Floats]] = {}
+        self._size = 0
+
+    def get(self, term: bytes) -> tuple[Rows, Floats] | None:
+        return self._found.get(term)
+
+    def put(self, term: bytes, parts: Sequence[tuple[NDArray[Any], Floats]]) -> tuple[Rows, Floats]:
+        rows = np.concatenate([np.zeros(0, dtype=np.intp), *(rows for rows, _ in parts)])
+        found = rows, np.concatenate([np.zeros(0), *(gains for _, gains in parts)])
+        if self._size + len(rows) > _MOST_GAINS:
+            self._found, self._size = {}, 0
+        self._found[term] = found
+        self._size += len(rows) + 1
+        return found
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Impact:
     """The inverted index of one catalogue."""
@@ -60,17 +82,22 @@ class Impact:
     lengths: NDArray[np.int64]
     norms: Floats  # k1 · (1 − b + b · D / avgdl) of every row
     alive: int
+    known: "Gains" = field(default_factory=lambda: Gains())
 
     def scores(self, terms: Sequence[bytes], catalogue: Catalogue) -> Floats:
         """The BM25 score of every row; 0 where no term occurs."""
-        scores = np.zeros(catalogue.size)
-        for term in terms:
-            for rows, gains in self._gains(term, catalogue):
-                scores[rows] += gains
-        return scores
+        found = [self.known.get(term) or self.known.put(term, self._gains(term, catalogue)) for term in terms]
+        if not found:
+            return np.zeros(catalogue.size)
+        # Sums term by term, in the order of the terms.
+        rows, gains = (np.concatenate(parts) for parts in zip(*found, strict=True))
+        return np.asarray(np.bincount(rows, gains, catalogue.size), dtype=np.float64)
 
     def count(self, term: bytes, catalogue: Catalogue) -> int:
         """How many living rows hold a term."""
+        known = self.known.get(term)
+        if known is not None:
+            return len(known[0])
         total = 0
         for segment in self.segments:
             if isinstance(segment, MappedPostings) and not catalogue.dead:
@@ -105,12 +132,10 @@ def _postings(
 
 def best(scores: Floats, passing: Mask, limit: int) -> Rows:
     """The rows with the highest positive scores, including ties with the last one; unordered."""
-    rows = np.flatnonzero(scores)
-    rows = rows[passing[rows]]
-    if len(rows) > limit:
-        found = scores[rows]
-        rows = rows[found >= np.partition(found, len(rows) - limit)[len(rows) - limit]]
-    return rows
+    found = largest(scores, passing, limit)
+    floor = found.min() if len(found) == limit else 0.0
+    rows = np.flatnonzero(scores >= floor if floor > 0.0 else scores)
+    return rows[passing[rows]]
 
 
 def tokens(connection: apsw.Connection, text: str) -> list[bytes]:

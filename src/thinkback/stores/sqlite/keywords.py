@@ -46,10 +46,7 @@ def search_postings(
         return []
     scores = view.impact.scores(terms, view.catalogue)
     rows = best(scores, view.catalogue.mask(filter, connection), limit)
-    hits = [
-        Scored(view.catalogue.ids[row], score) for row, score in zip(rows.tolist(), scores[rows].tolist(), strict=True)
-    ]
-    return sorted(hits, key=lambda hit: (-hit.score, hit.id))[:limit]
+    return view.catalogue.best(rows, scores[rows], limit)
 
 
 def search(connection: apsw.Connection, query: KeywordQuery, filter: Filter, limit: int) -> list[Scored]:

@@ -329,10 +329,11 @@ def search(
     if len(rows) > limit > 0 and not elsewhere:
         best = scores >= np.partition(scores, len(scores) - limit)[len(scores) - limit]
         rows, scores = rows[best], scores[best]
-    hits = [Scored(catalogue.ids[row], score) for row, score in zip(rows.tolist(), scores.tolist(), strict=True)]
+    hits = catalogue.best(rows, scores, limit)
     if elsewhere:
         hits += _retired(connection, matrix, asked.query, elsewhere)
-    return sorted(hits, key=lambda hit: (-hit.score, hit.id))[:limit]
+        hits.sort(key=lambda hit: (-hit.score, hit.id))
+    return hits[: max(limit, 0)]
 
 
 def _exact(
