@@ -36,7 +36,7 @@ from thinkback.search.thread_order import gaps
 from thinkback.search.trace import Recall, Trace
 from thinkback.search.updates import replaced
 from thinkback.stores.base import Store, StoreState
-from thinkback.stores.together import ReadsTogether
+from thinkback.stores.together import reads_together
 
 FEWEST_NEWEST = 100  # as deep as other legs look, so that a token budget has a choice
 VIEW_LOST = (StoreConflict, StoreUnreachable)  # errors after which a recall reads everything again
@@ -144,8 +144,9 @@ def gather(query: Query, recipe: Recipe, engine: Engine, notes: Notes) -> Gather
     if recipe.fill:
         runs = [_filled(leg, run, query, ids, engine, notes) for leg, run in zip(recipe.legs, runs, strict=True)]
     steps = reach(recipe)
-    if isinstance(engine.store, ReadsTogether) and steps:
-        engine.store.gather(ids, query.filter, steps)
+    together = reads_together(engine.store)
+    if together is not None and steps:
+        together.gather(ids, query.filter, steps)
     records = engine.store.get(ids, query.filter.known_at)
     runs = _across_languages(query, runs, records, engine, notes)
     if len(records) < len(ids):  # forgotten by another process between the legs and here
@@ -215,7 +216,7 @@ def retrieve(query: Query, recipe: Recipe, engine: Engine, notes: Notes) -> tupl
     asked = chat and ask(query, recipe.parsing, chat, engine.vocabulary(engine.store), engine.pool, engine.zone)
     embeds = query.vector is None and engine.embed is not None
     pool = engine.pool if embeds or asked else Inline()  # a thread pays only if something is waited for meanwhile
-    together = isinstance(engine.store, ReadsTogether)  # such a store reads for all legs once there is a vector
+    together = reads_together(engine.store) is not None  # such a store reads for all legs once there is a vector
     begun = [leg for leg in legs if leg.stage == "text" and not together]
     waiting = {leg.name: pool.submit(_timed, leg, query, engine, notes) for leg in begun}
     if any(leg.stage == "vector" for leg in legs) and query.vector is None:
@@ -235,7 +236,8 @@ def retrieve(query: Query, recipe: Recipe, engine: Engine, notes: Notes) -> tupl
 
 def _ahead(legs: Sequence[Leg], query: Query, engine: Engine, notes: Notes, earlier: Sequence[Run] = ()) -> None:
     """Let a store that can read for all these legs together; more than once, as some reads follow from others."""
-    if not isinstance(engine.store, ReadsTogether):
+    together = reads_together(engine.store)
+    if together is None:
         return
 
     def legs_of(store: Store) -> None:
@@ -245,7 +247,7 @@ def _ahead(legs: Sequence[Leg], query: Query, engine: Engine, notes: Notes, earl
 
     since = time.perf_counter_ns()
     rounds = 0
-    while rounds < _ROUNDS and engine.store.rehearse(legs_of):
+    while rounds < _ROUNDS and together.rehearse(legs_of):
         rounds += 1
     if rounds:
         notes.timings.append(Timing("leg:together", (time.perf_counter_ns() - since) // 1000))

@@ -1,7 +1,7 @@
 """A cache of present records, kept until the change counter changes; the store is authoritative."""
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields
 from threading import Lock
 
 from thinkback.model import StoredRecord
@@ -29,15 +29,10 @@ class Touched:
         since, last = (self.since, self.last) if known else (before.touches, {})
         return Touched(before.store_id, since, after.touches, {**last, **dict.fromkeys(ids, after.touches)})
 
-    def same(self, id: str, touches: int, state: StoreState) -> bool:
-        """Whether a record's access count is the same at two touch counters."""
-        first, last = sorted((touches, state.touches))
-        return (
-            self.store_id == state.store_id
-            and self.since <= first
-            and last <= self.until
-            and self.last.get(id, 0) <= first
-        )
+    def known(self, state: StoreState) -> tuple[int, int]:
+        """The touch counters at which it can be told whether a record changed until that of the state."""
+        here = self.store_id == state.store_id and self.since <= state.touches <= self.until
+        return (self.since, self.until) if here else (state.touches, state.touches)
 
 
 class RecordCache:
@@ -56,7 +51,8 @@ class RecordCache:
 
     def get(self, ids: Sequence[str], state: StoreState, read: Read, accesses: Accesses) -> dict[str, StoredRecord]:
         """Records by id, in the given order, as of the moment that `read` and `accesses` see."""
-        entries, touched = self._entries_at(state), self._touched
+        entries, touched, now = self._entries_at(state), self._touched, state.touches
+        since, until = touched.known(state)
         found: dict[str, StoredRecord] = {}
         outdated: dict[str, StoredRecord] = {}
         missing: list[str] = []
@@ -64,7 +60,7 @@ class RecordCache:
             entry = entries.get(id)
             if entry is None:
                 missing.append(id)
-            elif entry[1] == state.touches or touched.same(id, entry[1], state):
+            elif entry[1] == now or (since <= entry[1] <= until and touched.last.get(id, 0) <= min(entry[1], now)):
                 found[id] = entry[0]
             else:
                 outdated[id] = entry[0]
@@ -104,6 +100,22 @@ def with_accesses(
     return {
         id: records[id]
         if records[id].access_count == count and records[id].last_access == last
-        else replace(records[id], access_count=count, last_access=last)
+        else _accessed(records[id], count, last)
         for id, count, last in found
     }
+
+
+# A frozen dataclass sets its attributes one by one through `object.__setattr__`; its slots take them in half the time.
+_SLOTS = [
+    (getattr(StoredRecord, one.name).__get__, getattr(StoredRecord, one.name).__set__) for one in fields(StoredRecord)
+]
+_put_count, _put_last = (getattr(StoredRecord, name).__set__ for name in ("access_count", "last_access"))
+
+
+def _accessed(record: StoredRecord, count: int, last: int | None) -> StoredRecord:
+    copied = object.__new__(StoredRecord)
+    for get, put in _SLOTS:
+        put(copied, get(record))
+    _put_count(copied, count)
+    _put_last(copied, last)
+    return copied

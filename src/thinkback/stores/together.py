@@ -6,7 +6,7 @@ itself finds its answers there.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol, cast, runtime_checkable
 
 import numpy as np
 
@@ -26,7 +26,6 @@ NOTHING: Mapping[str, Any] = {
 }  # what a rehearsal finds, by method
 
 
-@runtime_checkable
 class ReadsTogether(Protocol):
     """A store whose views can read the answers of several calls in one statement."""
 
@@ -51,6 +50,11 @@ class AddsUnlessFound(Protocol):
         Also None where that takes more than one round trip; then look first, and add in one transaction.
         """
         ...
+
+
+def reads_together(store: Store) -> ReadsTogether | None:
+    """The store if it is such a one."""
+    return cast(ReadsTogether, store) if hasattr(store, "rehearse") else None  # a check of the protocol takes longer
 
 
 @dataclass(frozen=True, slots=True, eq=False)
