@@ -48,9 +48,13 @@ _SELECT = (
 _IN_COLUMNS = {"now", "tags", "kinds", "without_kinds", "tiers", "priorities"} | {
     *("since", "until", "as_of", "known_at", "min_trust", "everything")
 }
-_OTHERS = tuple(name for name in Filter.__slots__ if name not in _IN_COLUMNS)
+_OTHERS = tuple(name for name in Filter.__slots__ if name not in _IN_COLUMNS and name != "ids")
 _of_others = attrgetter(*_OTHERS)
 _NO_OTHERS = _of_others(Filter(now=0))
+_APART = {"now", "ids", "metadata", "where", "everything"}
+_lasting_part = attrgetter(
+    *(name for name in Filter.__slots__ if name not in _APART)
+)  # what does not depend on the time
 
 
 class Ids:
@@ -95,7 +99,8 @@ class Catalogue:
     alive: Mask
     dead: int
     columns: dict[str, NDArray[Any]]
-    masks: dict[str, Mask] = field(default_factory=dict)  # of conditions that were asked for, at this state
+    masks: dict[Any, Mask] = field(default_factory=dict)  # of conditions that were asked for, at this state
+    rows_kept: dict[str, Rows] = field(default_factory=dict)  # at this state
     counts: dict[str, dict[str, int]] = field(default_factory=dict)  # by kind, tier and priority, at this state
 
     @classmethod
@@ -121,7 +126,30 @@ class Catalogue:
 
         With `known_at` these are only present versions; `retired` gives the others.
         """
-        passing = self._standing(filter)
+        if filter.metadata or filter.where is not None:  # whose values may be equal and mean something else
+            passing = self._tested(filter, connection)
+        else:
+            passing = self._kept(_lasting_part(filter), lambda: self._tested(filter, connection))
+        if not filter.everything and len(self._ending()):
+            passing = passing & self._lasting(filter)
+        if filter.ids is None:
+            return passing
+        return passing & self._only(versions(connection, Filter(now=filter.now, everything=True, ids=filter.ids)))
+
+    def _kept(self, name: Any, made: Callable[[], Mask]) -> Mask:
+        """The mask of that name at this state; not to be written to."""
+        found = self.masks.get(name)
+        if found is None:
+            if len(self.masks) >= _MASKS_KEPT:
+                self.masks.clear()
+            found = self.masks[name] = made()
+        return found
+
+    def _tested(self, filter: Filter, connection: apsw.Connection) -> Mask:
+        """Which rows pass everything but the ids and the conditions on what has an end."""
+        passing = self.alive
+        for name, test in self._tests(filter):
+            passing = passing & self._kept(name, test)
         for tag in filter.tags:
             passing = passing & self._only(integers(connection, "SELECT seq FROM memory_tags WHERE tag = ?", (tag,)))
         if _of_others(filter) == _NO_OTHERS:
@@ -155,33 +183,23 @@ class Catalogue:
         mask[self.rows(seqs)] = True
         return mask
 
-    def _standing(self, filter: Filter) -> Mask:
-        """Which rows pass the conditions on columns; not to be written to."""
-        passing = self.alive if filter.everything else self._lasting(filter)
-        for name, test in self._tests(filter):
-            if name not in self.masks:
-                if len(self.masks) >= _MASKS_KEPT:
-                    self.masks.clear()
-                self.masks[name] = test()
-            passing = passing & self.masks[name]
-        return passing
-
-    def _lasting(self, filter: Filter) -> Mask:
-        """Which rows are not archived, expired or no longer valid; few rows ever are, so only those are compared."""
-        if "lasting" not in self.masks:
+    def _ending(self) -> Rows:
+        """The rows that are archived, or expire or stop being valid some day; few ever do."""
+        if "ending" not in self.rows_kept:
             ends = (
                 (self._column("expires_at") != NEVER) | (self._column("valid_to") != NEVER) | self._column("archived")
             )
-            self.masks["lasting"] = self.alive & ~ends
-        lasting = self.masks["lasting"]
-        some = np.flatnonzero(self.alive ^ lasting)
-        if not len(some):
-            return lasting
+            self.rows_kept["ending"] = np.flatnonzero(self.alive & ends)
+        return self.rows_kept["ending"]
+
+    def _lasting(self, filter: Filter) -> Mask:
+        """Which rows are not archived, expired or no longer valid."""
+        some = self._ending()
         here = (self._column("expires_at")[some] > filter.now) & ~self._column("archived")[some]
         if filter.as_of is None:
             here &= self._column("valid_to")[some] > filter.now
-        passing = lasting.copy()
-        passing[some[here]] = True
+        passing = self.alive.copy()
+        passing[some[~here]] = False
         return passing
 
     def _tests(self, filter: Filter) -> Iterator[tuple[str, Callable[[], Mask]]]:
@@ -258,7 +276,9 @@ def read(connection: apsw.Connection, old: Catalogue, changes: int) -> tuple[Cat
     alive = catalogue.alive.copy()
     alive[died] = False
     delta = Delta(np.arange(old.size, catalogue.size), old.rows([row[0] for row in known]), died)
-    catalogue = replace(catalogue, changes=changes, alive=alive, dead=old.dead + len(died), masks={}, counts={})
+    catalogue = replace(
+        catalogue, changes=changes, alive=alive, dead=old.dead + len(died), masks={}, rows_kept={}, counts={}
+    )
     return catalogue, delta
 
 

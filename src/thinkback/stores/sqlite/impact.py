@@ -213,6 +213,7 @@ def known(
         dead=int(len(alive) - alive.sum()),
         columns={"kind": kinds},
         masks={},
+        rows_kept={},
         counts={},
     )
     lengths = np.concatenate([old.lengths[: catalogue.size], tail])
