@@ -129,14 +129,14 @@ class Catalogue:
         if filter.metadata or filter.where is not None:  # whose values may be equal and mean something else
             passing = self._tested(filter, connection)
         else:
-            passing = self._kept(_lasting_part(filter), lambda: self._tested(filter, connection))
+            passing = self.kept(_lasting_part(filter), lambda: self._tested(filter, connection))
         if not filter.everything and len(self._ending()):
             passing = passing & self._lasting(filter)
         if filter.ids is None:
             return passing
         return passing & self._only(versions(connection, Filter(now=filter.now, everything=True, ids=filter.ids)))
 
-    def _kept(self, name: Any, made: Callable[[], Mask]) -> Mask:
+    def kept(self, name: Any, made: Callable[[], Mask]) -> Mask:
         """The mask of that name at this state; not to be written to."""
         found = self.masks.get(name)
         if found is None:
@@ -149,7 +149,7 @@ class Catalogue:
         """Which rows pass everything but the ids and the conditions on what has an end."""
         passing = self.alive
         for name, test in self._tests(filter):
-            passing = passing & self._kept(name, test)
+            passing = passing & self.kept(name, test)
         for tag in filter.tags:
             passing = passing & self._only(integers(connection, "SELECT seq FROM memory_tags WHERE tag = ?", (tag,)))
         if _of_others(filter) == _NO_OTHERS:
@@ -177,6 +177,10 @@ class Catalogue:
     def archived(self) -> int:
         """How many living rows are archived."""
         return int(np.count_nonzero(self._column("archived") & self.alive))
+
+    def others(self, seqs: NDArray[np.int64]) -> Mask:
+        """Which rows are of other versions than these."""
+        return ~self._only(seqs)
 
     def _only(self, seqs: NDArray[np.int64]) -> Mask:
         mask = np.zeros(self.size, dtype=np.bool_)

@@ -7,7 +7,7 @@ next full reading; no search sees them, because a filter is evaluated on what th
 
 import threading
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from itertools import groupby
 from typing import Any
 
@@ -18,13 +18,13 @@ from numpy.typing import NDArray
 from thinkback.model import REFLECTION, Filter, Passages, Scored, StoredRecord, Vector
 from thinkback.passages import Span
 from thinkback.stores.sqlite.catalogue import Catalogue, Mask, extended, retired
-from thinkback.stores.sqlite.generations import STORED, Generation, generation, unit_rows
+from thinkback.stores.sqlite.generations import STORED, Generation, generation
 from thinkback.stores.sqlite.rows import COLUMNS, listed, to_record
-from thinkback.stores.sqlite.vector_search import cosines, slack
+from thinkback.stores.sqlite.vector_search import Asked, Questions, cosines, slack
 
 _CHUNK = 4096  # passages read at once
+_FEW = 8  # if fewer than one in so many passes, those alone are multiplied
 Numbers = NDArray[np.int64]
-NONE: Numbers = np.zeros(0, dtype=np.int64)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -36,16 +36,45 @@ class Held:
     size: int
     places: Numbers
     rows: Vector
+    kept: dict[int, "Owners"] = field(default_factory=dict)  # by size
+    questions: Questions = field(default_factory=Questions)
 
     def until(self, number: int) -> "Held":
         """The passages up to a number."""
         size = int(np.searchsorted(self.places[: self.size, 0], number, side="right"))
-        return Held(self.generation, self.removed_before, size, self.places, self.rows)
+        return self if size == self.size else replace(self, size=size)
+
+    @property
+    def name(self) -> tuple[str, int, int]:
+        """What is the same for the same passages of a state of the store."""
+        return "passages", self.generation.number, int(self.places[self.size - 1, 0]) if self.size else 0
+
+    def owners(self) -> "Owners":
+        """Which version each passage belongs to."""
+        found = self.kept.get(self.size)
+        if found is None:
+            self.kept.clear()  # without the inverse NumPy would import its masked arrays
+            found = self.kept[self.size] = Owners(*np.unique(self.places[: self.size, 1], return_inverse=True))
+        return found
 
     def versions(self) -> Numbers:
         """The versions that have passages, in ascending order."""
-        # Without counts NumPy would first import its masked arrays, which takes a tenth of a first recall.
-        return np.unique(self.places[: self.size, 1], return_counts=True)[0]
+        return self.owners().versions
+
+    def rough(self, asked: Asked) -> Vector:
+        """The product of each with the query, near enough."""
+        last = asked.products
+        if last is None or last[0] is not self.rows or last[1] != self.size:
+            last = asked.products = (self.rows, self.size, np.vecdot(self.rows[: self.size], asked.query))
+        return last[2]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Owners:
+    """The versions that have passages, in ascending order, and for every passage which of them it belongs to."""
+
+    versions: Numbers
+    of: NDArray[np.intp]
 
 
 class PassageCache:
@@ -94,21 +123,21 @@ def search(
     connection: apsw.Connection, catalogue: Catalogue, held: Held, vector: Vector, filter: Filter, limit: int
 ) -> list[Scored]:
     """Memories by their best passage, best first, ties by id; of equal passages the earlier one."""
-    query = unit_rows([vector], held.generation.space.dimensions)[0]
-    places = held.places[: held.size]
-    seqs = places[:, 1]
-    rows = np.flatnonzero(_passing(connection, catalogue, filter, seqs))
-    if limit <= 0 or not len(rows):
+    asked = held.questions.asked(vector, held.generation.space.dimensions)
+    places, owners = held.places[: held.size], held.owners()
+    passing = _passing(connection, catalogue, filter, held)
+    count = int(np.count_nonzero(passing))
+    if limit <= 0 or not count:
         return []
-    rough: Vector = np.vecdot(held.rows[: held.size] if len(rows) == held.size else held.rows[rows], query)
-    owners, first = np.unique(seqs[rows], return_inverse=True)
-    best = np.full(len(owners), -np.inf, dtype=np.float32)
-    np.maximum.at(best, first, rough)
-    margin = slack(held.rows.shape[1])
-    floor = -np.inf if len(owners) <= limit else np.partition(best, len(best) - limit)[len(best) - limit] - margin
-    near = (rough >= floor) & (rough >= best[first] - margin)
-    rows = rows[near]
-    exact = cosines(held.rows[rows], query)
+    rows = np.flatnonzero(passing[owners.of])
+    few = len(rows) * _FEW < held.size and asked.products is None
+    rough: Vector = np.vecdot(held.rows[rows], asked.query) if few else held.rough(asked)[rows]
+    of, margin = owners.of[rows], slack(held.rows.shape[1])
+    best = np.full(len(passing), -np.inf, dtype=np.float32)
+    np.maximum.at(best, of, rough)
+    floor = -np.inf if count <= limit else np.partition(best, len(best) - limit)[len(best) - limit] - margin
+    rows = rows[rough >= np.maximum(best[of] - margin, floor)]
+    exact = cosines(held.rows[rows], asked.query)
     order = np.lexsort((places[rows, 2], -exact))
     found: dict[int, tuple[float, Span]] = {}
     for place in order.tolist():
@@ -119,11 +148,13 @@ def search(
     return sorted(hits, key=lambda hit: (-hit.score, hit.id))[:limit]
 
 
-def _passing(connection: apsw.Connection, catalogue: Catalogue, filter: Filter, seqs: Numbers) -> Mask:
-    places, here = catalogue.find(seqs)
-    passing = np.zeros(len(seqs), dtype=np.bool_)
+def _passing(connection: apsw.Connection, catalogue: Catalogue, filter: Filter, held: Held) -> Mask:
+    """Which of the versions that have passages pass a filter."""
+    versions = held.versions()
+    passing = np.zeros(len(versions), dtype=np.bool_)
+    places, here = catalogue.find(versions)
     passing[here] = catalogue.mask(filter, connection)[places[here]]
-    return passing if filter.known_at is None else passing | np.isin(seqs, retired(connection, filter))
+    return passing if filter.known_at is None else passing | np.isin(versions, retired(connection, filter))
 
 
 def _ids(connection: apsw.Connection, seqs: Sequence[int]) -> dict[int, str]:

@@ -457,8 +457,7 @@ class SqliteStore:
         long: bool,
         approximately: bool = False,
     ) -> Scores:
-        held = None if long else self._held_passages(connection)
-        without = passages.NONE if held is None else held.versions()
+        without = None if long else self._held_passages(connection)
         return vector_search.search(
             connection, view.catalogue, matrix, vector, filter, limit, without, approximately=approximately
         )

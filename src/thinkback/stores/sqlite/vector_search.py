@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from hashlib import sha256
 from itertools import islice
-from typing import Any
+from typing import Any, Protocol
 
 import apsw
 import numpy as np
@@ -305,6 +305,14 @@ def _unpacked(found: Sequence[Any], dimensions: int) -> tuple[NDArray[np.int64],
     return seqs, flat.reshape(len(found), dimensions)
 
 
+class Without(Protocol):
+    """Versions that a search leaves out; the name is the same for the same versions of a state of the store."""
+
+    @property
+    def name(self) -> tuple[str, int, int]: ...
+    def versions(self) -> NDArray[np.int64]: ...
+
+
 def search(
     connection: apsw.Connection,
     catalogue: Catalogue,
@@ -312,26 +320,25 @@ def search(
     vector: Vector,
     filter: Filter,
     limit: int,
-    without: NDArray[np.int64],
+    without: Without | None = None,
     *,
     approximately: bool = False,
 ) -> list[Scored]:
     """The nearest memories but for some versions, best first, ties by id; retired versions are read from the file."""
     asked = matrix.asked(vector)
     passing = catalogue.mask(filter, connection)
-    past = retired(connection, filter)
-    elsewhere = past[~np.isin(past, without)].tolist()
-    if len(without):
-        passing = passing.copy()
-        passing[catalogue.rows(without)] = False
+    elsewhere = retired(connection, filter)
+    if without is not None:
+        passing = passing & catalogue.kept(without.name, lambda: catalogue.others(without.versions()))
+        elsewhere = elsewhere[~np.isin(elsewhere, without.versions())]
     read = partial(_exact, connection, catalogue, matrix.generation)
     rows, scores = matrix.nearest(asked, passing, limit, read, approximately=approximately)
-    if len(rows) > limit > 0 and not elsewhere:
+    if len(rows) > limit > 0 and not len(elsewhere):
         best = scores >= np.partition(scores, len(scores) - limit)[len(scores) - limit]
         rows, scores = rows[best], scores[best]
     hits = catalogue.best(rows, scores, limit)
-    if elsewhere:
-        hits += _retired(connection, matrix, asked.query, elsewhere)
+    if len(elsewhere):
+        hits += _retired(connection, matrix, asked.query, elsewhere.tolist())
         hits.sort(key=lambda hit: (-hit.score, hit.id))
     return hits[: max(limit, 0)]
 
