@@ -77,6 +77,11 @@ class Ids:
             found = self._read[row] = self._spelled(row)
         return found
 
+    def of(self, rows: Rows) -> list[str]:
+        """The ids of several rows."""
+        known = self._read
+        return [known.get(row) or self[row] for row in rows.tolist()]
+
     def _spelled(self, row: int) -> str:
         segment = bisect(self._firsts, row) - 1
         spelled, ends = self._mapped[segment]
@@ -159,8 +164,7 @@ class Catalogue:
 
     def best(self, rows: Rows, scores: Floats, limit: int) -> list[Scored]:
         """The memories of rows with their scores, best first, ties by id."""
-        ids = self.ids
-        found = sorted([(-score, ids[row]) for row, score in zip(rows.tolist(), scores.tolist(), strict=True)])
+        found = sorted(zip((-scores).tolist(), self.ids.of(rows), strict=True))
         return [Scored(id, -score) for score, id in found[:limit]]
 
     def groups(self) -> dict[str, dict[str, int]]:

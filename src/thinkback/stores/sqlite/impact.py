@@ -29,6 +29,7 @@ _K1, _B = 1.2, 0.75
 _LEAST_IDF = 1e-6
 _REBUILD_SHARE = 4  # rebuilt from the index when the later segments hold more than a quarter of the first one's rows
 _REBUILD_ROWS = 2000
+_TOKENS_KEPT = 10_000
 _MOST_GAINS = 1_000_000  # of terms that are kept; each takes 16 bytes
 
 
@@ -138,10 +139,18 @@ def best(scores: Floats, passing: Mask, limit: int) -> Rows:
     return rows[passing[rows]]
 
 
-def tokens(connection: apsw.Connection, text: str) -> list[bytes]:
-    """The terms into which FTS5 splits a text."""
-    tokenizer = connection.fts5_tokenizer(TOKENIZER[0], list(TOKENIZER[1:]))
-    return tokenised(tokenizer, text.encode())
+_tokens: dict[str, Sequence[bytes]] = {}  # of words that were asked for
+
+
+def tokens(connection: apsw.Connection, text: str) -> Sequence[bytes]:
+    """The terms into which FTS5 splits the words of a query."""
+    found = _tokens.get(text)
+    if found is None:
+        tokenizer = connection.fts5_tokenizer(TOKENIZER[0], list(TOKENIZER[1:]))
+        if len(_tokens) >= _TOKENS_KEPT:
+            _tokens.clear()
+        found = _tokens[text] = tokenised(tokenizer, text.encode())
+    return found
 
 
 def build(connection: apsw.Connection, catalogue: Catalogue) -> Impact:
