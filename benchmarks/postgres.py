@@ -282,6 +282,7 @@ def throughput(
     for process in started:
         process.start()
     ready.wait()
+    time.sleep(1)  # until the server has ended the connections of clients before these
     there, wall = server.seconds(), time.perf_counter()
     go.wait()
     here = sum(done.get() for _ in started)
