@@ -19,7 +19,7 @@ from thinkback.stores.sqlite.vector_cache import VectorCache
 CONVERSATIONS = Path(os.environ.get("THINKBACK_DATA", "../shared/data")) / "locomo-dev.json"
 _WEAK = (
     "about interesting together truly means with from someone different bye later catch care soon yep hard special peaceful last "
-    "week big instead during helps strong alone starting great good nice thing things really image photo"
+    "week big instead during helps strong alone starting great good nice thing things really image photo plus currently add"
 )
 WEAK = frozenset(_WEAK.split())
 

@@ -33,11 +33,11 @@ _CHATTER = (
 )
 # Words that describe, move or place something, and alone name no topic either.
 _WEAK = (
-    "able about above across advice after again against agree almost alone along although among another anymore anyone "
+    "able about above across add advice after again against agree almost alone along although among another anymore anyone "
     "anything anyway appreciate around ask asked asking away aww bad beautiful because become been before began begin behind "
     "believe believing best better between beyond big bit blast both bring bringing brought bunch but bye call called calm "
     "can care catch change chasing chat check cheers chill choose chose close congrats congratulations could couple course "
-    "crazy curious cute deal dear decided deep delicious despite did difference different difficult does doing done down "
+    "crazy curious currently cute deal dear decided deep delicious despite did difference different difficult does doing done down "
     "during each early easy effect either else end ended enjoy enjoyed enjoying enough epic especially ever every everyone "
     "everything exactly excellent excited excitement exciting experience experienced explore fabulous facing fam fantastic "
     "far fast favorite favorites favourite few finally find finding fine first focus for forward found free fresh from full "
@@ -47,7 +47,7 @@ _WEAK = (
     "liked likes live lived living local lovely low luck lucky main manage matter means meant mention mentioned met might "
     "mind moment month months morning motivated motivating must near nearly neat nope nothing notice often old once one only "
     "onto ooh oops open opportunity our out over own part past peaceful perfect perhaps photo photos pic pics picture "
-    "pictures place places plan planning plans play played playing please pleased possible possibly present process proud "
+    "pictures place places plan planning plans play played playing please pleased plus possible possibly present process proud "
     "provide push pushing put quite rather reach reached ready real reason recent recently refreshing relaxing remember "
     "reminded reminder reminds rest rewarding rock rocks sad safe same says second seeing sense several she should show "
     "showed showing shows sign signs simple sitting small some somebody someone something sometime sometimes somewhere soon "
