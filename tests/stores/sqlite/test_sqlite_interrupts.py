@@ -44,6 +44,8 @@ class _Interrupt:
             return
         if event == "return" and frame.f_code.co_flags & CO_GENERATOR:
             return  # no signal is handled while a generator yields; an exception there would end it without its `finally`
+        if event == "c_call" and getattr(arg, "__name__", "") == "__exit__":
+            return  # nor before a block is left, only after; an exception there would leave its lock taken
         self.left -= 1
         if self.left < 0:
             sys.setprofile(None)
