@@ -50,8 +50,15 @@ class Passages:
     vectors: Vector
 
 
+class _Kept:
+    """Room for what a search reads from a record once (`search/once.py`); no part of its value."""
+
+    __slots__ = ("kept",)
+    kept: dict[Any, Any]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
-class StoredRecord:
+class StoredRecord(_Kept):
     """One version of a memory as the store keeps it."""
 
     id: str
@@ -541,10 +548,10 @@ class Ledger:
     @classmethod
     def of(cls, ids: Sequence[str], columns: Sequence[Column] = ()) -> "Ledger":
         """A ledger with these first entries."""
-        ledger = cls(tuple(ids), (), np.zeros(len(ids)))
+        totals = np.zeros(len(ids))
         for column in columns:
-            ledger = ledger.post(column)
-        return ledger
+            totals = totals + column.deltas
+        return cls(tuple(ids), tuple(columns), totals)
 
     def post(self, column: Column) -> "Ledger":
         """A new ledger with one more column."""

@@ -5,9 +5,9 @@ sunrise"), if it is the only such head. `source` is provenance and says nothing 
 """
 
 import re
-from functools import lru_cache
 
 from thinkback.model import StoredRecord
+from thinkback.search.once import Once
 from thinkback.search.query.stopwords import FUNCTION_WORDS
 
 USER, ASSISTANT = "user", "assistant"
@@ -26,6 +26,7 @@ _USER_LINE = re.compile(r"^(?:user|human):\s", re.IGNORECASE | re.MULTILINE)
 _FIRST_PERSON = re.compile(r"\b(?:i|i['’](?:m|ve|d|ll)|my|me|mine|we|our|us)\b", re.IGNORECASE)
 
 
+@Once
 def speaker(record: StoredRecord) -> str:
     """The speaker's name or role, lower-cased; empty if nobody is known to have said it."""
     if record.speaker:
@@ -33,7 +34,6 @@ def speaker(record: StoredRecord) -> str:
     return _headed(record.text) if len(record.text) <= LONGEST_HEADED else ""
 
 
-@lru_cache(maxsize=16_384)  # the same candidates come back; a cached record's text is found by identity
 def _headed(text: str) -> str:
     head = _HEAD.match(text[:80])
     if head is None or not head[1][0].isupper() or not all(word[0].isupper() for word in head[1].split(" ")[1:]):

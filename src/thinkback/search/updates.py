@@ -8,9 +8,9 @@ so, and `contest` makes it a fact.
 
 import re
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
 
 from thinkback.model import REFLECTION, StoredRecord
+from thinkback.search.once import Once
 from thinkback.search.query.stopwords import FUNCTION_WORDS
 from thinkback.search.speakers import ASSISTANT, speaker
 
@@ -57,10 +57,9 @@ def replaced(records: Sequence[StoredRecord], question: str) -> Mapping[str, str
 
 def _told(record: StoredRecord, asked: frozenset[str], shared: int) -> list[Fact]:
     """The values a memory states of what is asked; an assistant repeats and proposes, it does not know."""
-    text = record.text[:LONGEST_READ]
-    if _DIGIT.search(text) is None or speaker(record) == ASSISTANT:
+    if _DIGIT.search(record.text, 0, LONGEST_READ) is None or speaker(record) == ASSISTANT:
         return []
-    facts = ((unit, value, words & asked) for unit, value, words in _facts(text))
+    facts = ((unit, value, words & asked) for unit, value, words in _facts(record))
     return [fact for fact in facts if len(fact[2]) >= shared]
 
 
@@ -75,10 +74,10 @@ def _same_unit(a: Fact, b: Fact) -> bool:
     return a[0] == b[0] or ("" in (a[0], b[0]) and (a[0] or b[0]) in a[2] & b[2])
 
 
-@lru_cache(maxsize=512)
-def _facts(text: str) -> tuple[Fact, ...]:
+@Once
+def _facts(record: StoredRecord) -> tuple[Fact, ...]:
     """Every number of a text with its unit and the words around it in the sentence."""
-    tokens = _TOKEN.findall(text)
+    tokens = _TOKEN.findall(record.text[:LONGEST_READ])
     found: list[Fact] = []
     for place, token in enumerate(tokens):
         if token[-1].isdigit() or token[-1] == "%":

@@ -7,7 +7,7 @@ from typing import ClassVar, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from thinkback.model import Column, Floats, Ledger, Run
+from thinkback.model import Column, Floats, Ledger, Run, Scored
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -50,21 +50,29 @@ class Board:
 
 def lay_out(runs: Sequence[Run]) -> Board:
     """Candidates in first-seen order; a duplicate inside one run counts once, at its best rank."""
-    found = [{hit.id: hit.score for hit in reversed(run.hits)} for run in runs]
-    ids = dict.fromkeys([hit.id for run in runs for hit in run.hits])
-    ids |= dict.fromkeys([hit.id for run in runs for hit in run.filled])
-    rows = {id: row for row, id in enumerate(ids)}
+    found = [_scores(run.hits) for run in runs]
+    seen: dict[str, float] = {}
+    for scores_by_id in found:
+        seen |= scores_by_id
+    for run in runs:
+        seen |= _scores(run.filled)
+    rows = dict(zip(seen, range(len(seen)), strict=True))
     ranks = np.zeros((len(runs), len(rows)), dtype=np.int64)
     scores = np.full((len(runs), len(rows)), np.nan)
-    for leg, (run, unique) in enumerate(zip(runs, found, strict=True)):
-        ordered = dict.fromkeys([hit.id for hit in run.hits])
-        where = [rows[id] for id in ordered]
-        ranks[leg, where] = np.arange(1, len(ordered) + 1)
-        scores[leg, where] = [unique[id] for id in ordered]
+    for leg, (run, scores_by_id) in enumerate(zip(runs, found, strict=True)):
+        where = [rows[id] for id in scores_by_id]
+        ranks[leg, where] = np.arange(1, len(where) + 1)
+        scores[leg, where] = list(scores_by_id.values())
         for hit in run.filled:
-            if not ranks[leg, rows[hit.id]]:
+            if hit.id not in scores_by_id:
                 scores[leg, rows[hit.id]] = hit.score
     return Board(tuple(rows), tuple(run.leg for run in runs), ranks, scores)
+
+
+def _scores(hits: Sequence[Scored]) -> dict[str, float]:
+    """The scores by id, in order; of an id that is there twice, the first."""
+    scores = {hit.id: hit.score for hit in hits}
+    return scores if len(scores) == len(hits) else scores | {hit.id: hit.score for hit in reversed(hits)}
 
 
 def weigh(board: Board, values: Floats, weights: Mapping[str, float], formula: str) -> Fused:

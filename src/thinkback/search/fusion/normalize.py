@@ -5,7 +5,6 @@ not below 0.
 """
 
 from collections.abc import Callable
-from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,33 +16,28 @@ Found = NDArray[np.bool_]
 
 def min_max(scores: Floats, found: Found, all_equal: float = 1.0) -> Floats:
     """Best 1, worst 0; scores that are all equal, a lone one among them, give `all_equal`; absent gives 0."""
-    return _by_leg(scores, found, partial(_min_max, all_equal=all_equal))
+    low = scores.min(axis=1, initial=np.inf, where=found)[:, None]
+    high = scores.max(axis=1, initial=-np.inf, where=found)[:, None]
+    with np.errstate(divide="ignore", invalid="ignore"):  # of equal scores, and of a leg without any
+        scaled = (scores - low) / (high - low)
+    above = np.where(scaled > 0, scaled, 0.0)  # absent scores are not
+    return np.where((high == low) & (scores >= high), all_equal, above)
 
 
 def distribution(scores: Floats, found: Found) -> Floats:
     """(score - (mean - 3σ)) / 6σ with the sample's σ (n - 1); all equal, or a single score, gives 0.5; absent gives 0."""
-    return _by_leg(scores, found, _distribution)
+    scaled = np.zeros_like(scores)
+    for leg, row in enumerate(scores):
+        hits, filled = found[leg], ~found[leg] & ~np.isnan(row)
+        if hits.any():
+            scaled[leg, hits] = _distribution(row[hits], row[hits])
+            scaled[leg, filled] = np.maximum(_distribution(row[filled], row[hits]), 0.0)
+    return scaled
 
 
 def raw(scores: Floats, found: Found) -> Floats:
     """The leg's own scores; absent gives 0."""
     return np.nan_to_num(scores, nan=0.0)
-
-
-def _by_leg(scores: Floats, found: Found, scale: Callable[[Floats, Floats], Floats]) -> Floats:
-    scaled = np.zeros_like(scores)
-    for leg, row in enumerate(scores):
-        hits, filled = found[leg], ~found[leg] & ~np.isnan(row)
-        if hits.any():
-            scaled[leg, hits] = scale(row[hits], row[hits])
-            scaled[leg, filled] = np.maximum(scale(row[filled], row[hits]), 0.0)
-    return scaled
-
-
-def _min_max(values: Floats, hits: Floats, all_equal: float) -> Floats:
-    low, high = hits.min(), hits.max()
-    scaled: Floats = np.where(values >= high, all_equal, 0.0) if high == low else (values - low) / (high - low)
-    return scaled
 
 
 def _distribution(values: Floats, hits: Floats) -> Floats:

@@ -9,8 +9,11 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import ClassVar
 
+import numpy as np
+
 from thinkback.clock import DAY
 from thinkback.model import Floats, StoredRecord
+from thinkback.search.once import Once
 from thinkback.search.signals.base import Scene, Signal, Skip, of_records
 
 TIER_SALIENCE = {"procedural": 0.95, "semantic": 0.90, "episodic": 0.55, "working": 0.30, "unknown": 0.50}
@@ -26,24 +29,30 @@ class Quality(Signal):
     name: ClassVar[str] = "quality"
 
     def values(self, scene: Scene) -> Floats | Skip:
-        now = scene.query.now
-        qualities = of_records([quality(record, now) for record in scene.records])
+        qualities = of_records(_lasting.each(scene.records))
+        for row in np.flatnonzero(np.isnan(qualities)):
+            qualities[row] = _passing(scene.records[row], scene.query.now)
         best = qualities.max(initial=0.0)
         return qualities / best if best > 0 else qualities
 
 
 def quality(record: StoredRecord, now: int) -> float:
     """The quality of one memory, before it is compared with others."""
-    if record.tier not in SHORT_LIVED:
-        return _lasting(record.tier, record.importance, record.confidence, record.access_count)
+    return _passing(record, now) if record.tier in SHORT_LIVED else _lasting(record)
+
+
+@Once
+def _lasting(record: StoredRecord) -> float:
+    """The quality at any time; not a number for short-lived tiers."""
+    if record.tier in SHORT_LIVED:
+        return math.nan
+    return salience(record) * (1.0 if record.confidence is None else record.confidence) * _usage(record.access_count)
+
+
+def _passing(record: StoredRecord, now: int) -> float:
     usage = _usage(record.access_count)
     age = max(now - (record.created_at if record.last_access is None else record.last_access), 0)
     return salience(record) * usage * math.exp(-age / (SHORT_LIFE * usage))
-
-
-@lru_cache(maxsize=4096)
-def _lasting(tier: str, importance: float | None, confidence: float | None, accesses: int) -> float:
-    return _salience(tier, importance) * (1.0 if confidence is None else confidence) * _usage(accesses)
 
 
 @lru_cache(maxsize=1024)

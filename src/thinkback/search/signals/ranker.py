@@ -7,7 +7,7 @@ score of the candidate d steps away in the thread. No feature depends on an abso
 rank as if the forgotten memory had never been there.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from functools import lru_cache
 from typing import ClassVar
@@ -72,17 +72,19 @@ class Ranker(Signal):
 
     def values(self, scene: Scene) -> Floats | Skip:
         view = View(scene)
-        return self._sum({name: FEATURES[name](view) for name, _ in _weighed(self)}, len(scene.records))
+        return self._sum({name: view.product(FEATURES[name]) for name, _ in _weighed(self)}, view.size)
 
     def weigh(self, table: Mapping[str, Floats]) -> Floats:
         """The weighted sum of features that were computed before."""
         return self._sum(table, len(table["score"]))
 
-    def _sum(self, table: Mapping[str, Floats], size: int) -> Floats:
+    def _sum(self, table: Mapping[str, Floats | None], size: int) -> Floats:
         """Added in the order of the weights above, so that rounding is the same everywhere."""
         total = np.zeros(size)
         for name, weight in _weighed(self):
-            total += weight * table[name]
+            feature = table[name]
+            if feature is not None:
+                total += weight * feature
         return total
 
 
@@ -96,49 +98,51 @@ def _weighed(ranker: Ranker) -> tuple[tuple[str, float], ...]:
 def features(scene: Scene) -> Mapping[str, Floats]:
     """Every feature of every candidate; the names are those of the weights."""
     view = View(scene)
-    return {name: feature(view) for name, feature in FEATURES.items()}
+    found = {name: view.product(columns) for name, columns in FEATURES.items()}
+    return {name: np.zeros(view.size) if feature is None else feature for name, feature in found.items()}
 
 
-FEATURES: Mapping[str, Callable[[View], Floats]] = {
-    "score": lambda v: v.s,
-    "keyword": lambda v: v.keyword,
-    "vector": lambda v: v.vector,
-    "both": lambda v: v.keyword * v.vector,
-    "instruction": lambda v: v.leg("instructions"),
-    "linked": lambda v: v.leg("graph"),
-    "covered": lambda v: v.covered,
-    "covered2": lambda v: v.covered * v.covered,
-    "covered_near": lambda v: v.covered_near,
-    "document_vector": lambda v: v.vector * v.document,
-    "document_covered": lambda v: v.covered * v.document,
-    "before": lambda v: v.near(-1),
-    "after": lambda v: v.near(1),
-    "before2": lambda v: v.near(-2),
-    "beside": lambda v: np.maximum(v.near(-1), v.near(1)),
-    "before_score": lambda v: v.s * v.near(-1),
-    "after_score": lambda v: v.s * v.near(1),
-    "reply": lambda v: v.at(-1, v.s * v.asks),
-    "before_long": lambda v: v.near(-1) * v.long,
-    "after_long": lambda v: v.near(1) * v.long,
-    "wide": lambda v: v.wide,
-    "thread": lambda v: v.thread,
-    "voice": lambda v: v.named,
-    "voice_score": lambda v: v.s * v.named,
-    "voice_near": lambda v: (v.near(-1) + v.near(1)) * v.named,
-    "question": lambda v: v.s * v.asks,
-    "short": lambda v: v.s * v.short,
-    "length": lambda v: v.s * np.log(v.characters + 1) / 5,
-    "dated": lambda v: v.s * v.dated,
-    "counted": lambda v: v.s * v.counted,
-    "somebody": lambda v: v.s * v.somebody,
-    "own": lambda v: v.s * v.user * v.first_person,
-    "own_assistant": lambda v: v.s * v.assistant * v.first_person,
-    "user_before": lambda v: v.near(-1) * v.user,
-    "user_wide": lambda v: v.wide * v.user,
-    "assistant": lambda v: v.s * v.assistant,
-    "assistant_keyword": lambda v: v.keyword * v.assistant,
-    "assistant_vector": lambda v: v.vector * v.assistant,
-    "assistant_after": lambda v: v.near(1) * v.assistant,
-    "preference": lambda v: v.preference * v.first_person,
-    "newer": lambda v: v.s * v.newness,
+# Every feature is the product of columns of the view.
+FEATURES: Mapping[str, tuple[str, ...]] = {
+    "score": ("score",),
+    "keyword": ("keyword",),
+    "vector": ("vector",),
+    "both": ("keyword", "vector"),
+    "instruction": ("instructions",),
+    "linked": ("graph",),
+    "covered": ("covered",),
+    "covered2": ("covered", "covered"),
+    "covered_near": ("covered_near",),
+    "document_vector": ("vector", "document"),
+    "document_covered": ("covered", "document"),
+    "before": ("before",),
+    "after": ("after",),
+    "before2": ("before2",),
+    "beside": ("beside",),
+    "before_score": ("score", "before"),
+    "after_score": ("score", "after"),
+    "reply": ("asked_before",),
+    "before_long": ("before", "long"),
+    "after_long": ("after", "long"),
+    "wide": ("wide",),
+    "thread": ("thread",),
+    "voice": ("named",),
+    "voice_score": ("score", "named"),
+    "voice_near": ("around", "named"),
+    "question": ("score", "asks"),
+    "short": ("score", "short"),
+    "length": ("length",),
+    "dated": ("score", "dated"),
+    "counted": ("score", "counted"),
+    "somebody": ("score", "somebody"),
+    "own": ("score", "user", "first_person"),
+    "own_assistant": ("score", "assistant", "first_person"),
+    "user_before": ("before", "user"),
+    "user_wide": ("wide", "user"),
+    "assistant": ("score", "assistant"),
+    "assistant_keyword": ("keyword", "assistant"),
+    "assistant_vector": ("vector", "assistant"),
+    "assistant_after": ("after", "assistant"),
+    "preference": ("preference", "first_person"),
+    "newer": ("score", "newness"),
 }

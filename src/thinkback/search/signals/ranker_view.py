@@ -1,14 +1,13 @@
 """What the features of the ranker are made of, each computed at most once for a query and only if a feature needs it."""
 
 import re
-from collections.abc import Callable, Sequence
-from functools import cached_property, lru_cache
-from typing import TypeVar
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
-from thinkback.model import Floats
+from thinkback.model import REFLECTION, Floats, StoredRecord
+from thinkback.search.once import Once
 from thinkback.search.query.stopwords import FUNCTION_WORDS
 from thinkback.search.signals.base import Scene, of_records
 from thinkback.search.speakers import ASSISTANT, USER, in_first_person, names, speaker
@@ -34,210 +33,219 @@ _CAPITALISED = re.compile(r"\b[A-Z][a-z]+")
 _CAPITAL = re.compile(r"(?<=[a-z,;] )[A-Z][a-z]+")  # in mid-sentence
 _YEAR = re.compile(r"\b(?:19|20)\d\d\b")
 _DIGIT = re.compile(r"\d")
-_CACHED = 16_384  # texts; the same candidates come back, and a cached record's text is found by identity
-_AWAY = np.array([sign * step for step in range(1, STEPS + 1) for sign in (-1, 1)], dtype=np.int64)
-
-
-def _column(step: int) -> int:
-    return 2 * abs(step) - (2 if step < 0 else 1)
+_BEYOND = np.full(STEPS, np.iinfo(np.int64).max)  # after the end of the line
+_FOLLOWING = np.arange(1, STEPS + 1)
+FLAGS = ("asks", "short", "long", "document", "user", "assistant", "spoken", "preference", "reflection")
 
 
 class View:
-    """One scene, as the ranker sees it: a number for every candidate in each property."""
+    """One scene, as the ranker sees it: columns, with a number for every candidate.
+
+    A column is a flag or the method of its name. It is None if it is 0 for every candidate, so that no feature of it is computed.
+    """
 
     def __init__(self, scene: Scene) -> None:
-        self.records, self.s = scene.records, scene.totals
+        self.records, self.size = scene.records, len(scene.records)
         self._query, self._legs, self._places = scene.query.text, scene.legs, scene.places
+        self._score = scene.totals
+        self._made: dict[str, Floats | None] = {}
+        self._table: tuple[Floats, Floats] | None = None
+        flags = np.frombuffer(b"".join(_flags.each(self.records)), dtype=np.uint8)
+        self._flags = flags.reshape(self.size, len(FLAGS))
+        self._flagged = dict(zip(FLAGS, np.any(self._flags, axis=0), strict=True))
+        self._beside = self._neighbours()
+        self._near = None if self._beside is None else np.append(self._score, 0.0)[self._beside]
 
-    def leg(self, name: str) -> Floats:
-        """A leg's values; 0 where it did not run."""
-        return self._legs.get(name, np.zeros(len(self.records)))
+    def product(self, columns: Sequence[str]) -> Floats | None:
+        """The product of columns; None if one of them is."""
+        found = self.column(columns[0])
+        for name in columns[1:]:
+            factor = self.column(name) if found is not None else None
+            found = None if found is None or factor is None else found * factor
+        return found
 
-    @cached_property
-    def keyword(self) -> Floats:
-        return self.leg("keyword")
+    def column(self, name: str) -> Floats | None:
+        """The flag or the column of that name."""
+        if name not in self._made:
+            self._made[name] = self._flag(name) if name in self._flagged else getattr(self, name)()
+        return self._made[name]
 
-    @cached_property
-    def vector(self) -> Floats:
-        return self.leg("vector")
+    def _flag(self, name: str) -> Floats | None:
+        return self._flags[:, FLAGS.index(name)].astype(np.float64) if self._flagged[name] else None
+
+    def score(self) -> Floats:
+        return self._score
+
+    def keyword(self) -> Floats | None:
+        return self._legs.get("keyword")
+
+    def vector(self) -> Floats | None:
+        return self._legs.get("vector")
+
+    def instructions(self) -> Floats | None:
+        return self._legs.get("instructions")
+
+    def graph(self) -> Floats | None:
+        return self._legs.get("graph")
+
+    def length(self) -> Floats:
+        return self._score * np.log(of_records([len(record.text) for record in self.records]) + 1) / 5
+
+    def newness(self) -> Floats | None:
+        dates = of_records([record.date for record in self.records])
+        oldest, newest = dates.min(initial=np.inf), dates.max(initial=-np.inf)
+        return (dates - oldest) / (newest - oldest) if newest > oldest else None
 
     # -- threads -------------------------------------------------------------------------------------------------------
 
-    @cached_property
-    def _beside(self) -> NDArray[np.intp]:
-        """For every candidate the row of the one each of ±1 … ±STEPS steps away; the row after the last where there is none."""
-        count = len(self.records)
-        if self._places is None or not count:
-            return np.full((count, 2 * STEPS), count, dtype=np.intp)
+    def _neighbours(self) -> NDArray[np.intp] | None:
+        """For every candidate the row of the one each of -1, +1, -2, … ±STEPS steps away; the row after the last for none."""
+        if self._places is None:
+            return None
         order = np.argsort(self._places, kind="stable")
-        places = self._places[order]
-        wanted = self._places[:, None] + _AWAY
-        found = np.minimum(np.searchsorted(places, wanted), count - 1)
-        return np.where(places[found] == wanted, order[found], count)
+        line = np.append(self._places[order], _BEYOND)
+        steps = line[np.arange(self.size)[:, None] + _FOLLOWING] - line[: self.size, None]
+        first, place = np.nonzero((steps > 0) & (steps <= STEPS))  # beyond the end the difference may be negative
+        if not len(first):
+            return None
+        rows = np.full((self.size, 2 * STEPS), self.size, dtype=np.intp)
+        column, before, after = 2 * steps[first, place], order[first], order[first + place + 1]
+        rows[after, column - 2], rows[before, column - 1] = before, after
+        return rows
 
-    def at(self, step: int, values: Floats) -> Floats:
-        """For every candidate the value of the candidate so many steps after it; 0 where there is none."""
-        return np.concatenate([values, np.zeros((1, *values.shape[1:]))])[self._beside[:, _column(step)]]
+    def before(self) -> Floats | None:
+        """The score of the candidate one step before."""
+        return None if self._near is None else self._near[:, 0]
 
-    @cached_property
-    def _near(self) -> Floats:
-        """The scores of the candidates around each."""
-        return np.append(self.s, 0.0)[self._beside]
+    def after(self) -> Floats | None:
+        return None if self._near is None else self._near[:, 1]
 
-    def near(self, step: int) -> Floats:
-        """The score of the candidate so many steps away."""
-        return self._near[:, _column(step)]
+    def before2(self) -> Floats | None:
+        return None if self._near is None else self._near[:, 2]
 
-    @cached_property
-    def wide(self) -> Floats:
-        return np.asarray(self._near.sum(axis=1))
+    def beside(self) -> Floats | None:
+        return None if self._near is None else np.maximum(self._near[:, 0], self._near[:, 1])
 
-    @cached_property
+    def around(self) -> Floats | None:
+        return None if self._near is None else self._near[:, 0] + self._near[:, 1]
+
+    def wide(self) -> Floats | None:
+        return None if self._near is None else np.asarray(self._near.sum(axis=1))
+
+    def asked_before(self) -> Floats | None:
+        """The score of the candidate one step before, if that one asks."""
+        asking = self.product(("score", "asks"))
+        if asking is None or self._beside is None:
+            return None
+        return np.append(asking, 0.0)[self._beside[:, 0]]
+
     def thread(self) -> Floats:
         """The best score in the candidate's thread; 0 without one."""
-        best: dict[str, float] = {}
-        for record, score in zip(self.records, self.s.tolist(), strict=True):
-            if record.thread is not None and score > best.get(record.thread, 0.0):
-                best[record.thread] = score
-        return of_records([0.0 if record.thread is None else best.get(record.thread, 0.0) for record in self.records])
+        threads = [record.thread for record in self.records]
+        best: dict[str | None, float] = {}
+        for thread, score in zip(threads, self._score.tolist(), strict=True):
+            if score > best.get(thread, 0.0):
+                best[thread] = score
+        best[None] = 0.0
+        return of_records([best.get(thread, 0.0) for thread in threads])
 
     # -- who speaks ----------------------------------------------------------------------------------------------------
 
-    @cached_property
-    def _said_by(self) -> list[str]:
-        return [speaker(record) for record in self.records]
+    def first_person(self) -> Floats | None:
+        return np.ones(self.size) if in_first_person(self._query) else None
 
-    @cached_property
-    def user(self) -> Floats:
-        return of_records([one == USER for one in self._said_by])
-
-    @cached_property
-    def assistant(self) -> Floats:
-        return of_records([one == ASSISTANT for one in self._said_by])
-
-    @cached_property
-    def first_person(self) -> float:
-        return float(in_first_person(self._query))
-
-    @cached_property
-    def named(self) -> Floats:
+    def named(self) -> Floats | None:
         """1 where the question names the speaker; "user" and "assistant" are roles, which nobody is called by."""
-        asked = names(self._query)
-        known = {one: bool(names(one) & asked) for one in set(self._said_by) - {USER, ASSISTANT, ""}}
-        return of_records([known.get(one, False) for one in self._said_by])
-
-    # -- texts ---------------------------------------------------------------------------------------------------------
-
-    @cached_property
-    def characters(self) -> Floats:
-        return of_records([len(record.text) for record in self.records])
-
-    @cached_property
-    def asks(self) -> Floats:
-        return of_records([record.text.rstrip().endswith("?") for record in self.records])
-
-    @cached_property
-    def long(self) -> Floats:
-        return (self.characters > LONG).astype(np.float64)
-
-    @cached_property
-    def short(self) -> Floats:
-        return (self.characters < SHORT).astype(np.float64)
-
-    @cached_property
-    def document(self) -> Floats:
-        """1 for a text that is longer than an embedder reads and that nobody said."""
-        return (self.characters > DOCUMENT) * of_records([not one for one in self._said_by])
-
-    @cached_property
-    def preference(self) -> Floats:
-        return of_records([record.kind == "preference" for record in self.records])
-
-    @cached_property
-    def newness(self) -> Floats:
-        dates = of_records([record.date for record in self.records])
-        oldest, newest = dates.min(initial=np.inf), dates.max(initial=-np.inf)
-        return (dates - oldest) / (newest - oldest) if newest > oldest else np.zeros(len(self.records))
+        if not self._flagged["spoken"]:
+            return None
+        asked, voices = names(self._query), _voice.each(self.records)
+        known = {voice for voice in set(voices) if voice[0] not in (USER, ASSISTANT) and voice[1] & asked}
+        return of_records([voice in known for voice in voices]) if known else None
 
     # -- words ---------------------------------------------------------------------------------------------------------
 
-    @cached_property
-    def _lowered(self) -> list[str]:
-        return [record.text.lower() for record in self.records]
-
-    @cached_property
     def _words(self) -> tuple[Floats, Floats]:
         """For every candidate and word of the query whether it occurs; the words' shares by rarity, which sum to 1."""
+        if self._table is None:
+            self._table = self._read()
+        return self._table
+
+    def _read(self) -> tuple[Floats, Floats]:
         stems = _stems(self._query)
-        found = bytes([stem in text for stem in stems for text in self._lowered])
-        table = np.frombuffer(found, dtype=np.uint8).reshape(len(stems), len(self.records)).T.astype(np.float64)
-        said = np.array(
-            [record.kind != "reflection" for record in self.records], dtype=np.bool_
-        )  # rarity is of what was said
-        rarity = np.log((said.sum() + 1) / (table[said].sum(axis=0) + 0.5))
+        texts = [record.text.lower() for record in self.records]
+        found = bytes([stem in text for stem in stems for text in texts])
+        table = np.frombuffer(found, dtype=np.uint8).reshape(len(stems), self.size).T.astype(np.float64)
+        reflection = self.column("reflection")  # rarity is of what was said
+        said = table if reflection is None else table[reflection == 0]
+        rarity = np.log((len(said) + 1) / (said.sum(axis=0) + 0.5))
         return table, rarity / max(float(rarity.sum()), 1e-9)
 
-    @cached_property
     def covered(self) -> Floats:
-        table, shares = self._words
+        table, shares = self._words()
         return np.asarray((table * shares).sum(axis=1))
 
-    @cached_property
     def covered_near(self) -> Floats:
-        table, shares = self._words
-        around = np.maximum(self.at(-1, table), self.at(1, table))
-        return np.asarray((np.maximum(table, around) * shares).sum(axis=1))
+        """`covered`, of the text and those beside it."""
+        table, shares = self._words()
+        if self._beside is not None:
+            padded = np.concatenate([table, np.zeros((1, table.shape[1]))])
+            table = np.maximum(table, np.maximum(padded[self._beside[:, 0]], padded[self._beside[:, 1]]))
+        return np.asarray((np.ascontiguousarray(table) * shares).sum(axis=1))
 
-    @cached_property
-    def dated(self) -> Floats:
+    def dated(self) -> Floats | None:
         return self._where(_WHEN, _names_a_time)
 
-    @cached_property
-    def counted(self) -> Floats:
+    def counted(self) -> Floats | None:
         return self._where(_HOW_MANY, _has_a_number)
 
-    @cached_property
-    def somebody(self) -> Floats:
+    def somebody(self) -> Floats | None:
         """1 where a text names a speaker of the candidates or has a capital in mid-sentence, neither its own nor the query's."""
         if _WHO.search(self._query[:LONGEST_QUERY]) is None:
-            return np.zeros(len(self.records))
-        asked = names(self._query)
-        own = {one: names(one) for one in set(self._said_by)}
-        people = frozenset(word for one, its in own.items() if one not in (USER, ASSISTANT) for word in its)
-        found = []
-        for record, said_by in zip(self.records, self._said_by, strict=True):
-            anywhere, within = _of(_capitals, record.text)
-            found.append(not (people & anywhere | within) <= asked | own[said_by])
-        return of_records(found)
+            return None
+        asked, voices = names(self._query), _voice.each(self.records)
+        people = frozenset(word for one, its in set(voices) if one not in (USER, ASSISTANT) for word in its)
+        texts = zip(_capitals.each(self.records), voices, strict=True)
+        return of_records([not (people & anywhere | within) <= asked | own for (anywhere, within), (_, own) in texts])
 
-    def _where(self, asked: re.Pattern[str], has: Callable[[str], bool]) -> Floats:
+    def _where(self, asked: re.Pattern[str], has: Once[bool]) -> Floats | None:
         """1 where a text has what the query asks for; the texts are read only if it does ask."""
         if asked.search(self._query[:LONGEST_QUERY]) is None:
-            return np.zeros(len(self.records))
-        return of_records([_of(has, record.text) for record in self.records])
+            return None
+        return of_records(has.each(self.records))
 
 
-_Read = TypeVar("_Read")
+@Once
+def _flags(record: StoredRecord) -> bytes:
+    """1 or 0 for each of FLAGS; `document` is a text longer than an embedder reads that nobody said."""
+    text, kind, said_by = record.text, record.kind, speaker(record)
+    length = len(text)
+    asks, document = text.rstrip().endswith("?"), length > DOCUMENT and not said_by
+    who = (said_by == USER, said_by == ASSISTANT, bool(said_by))
+    return bytes((asks, length < SHORT, length > LONG, document, *who, kind == "preference", kind == REFLECTION))
 
 
-def _of(read: Callable[[str], _Read], text: str) -> _Read:
-    """What is read of the beginning of a text; the caches hold no more than that of each."""
-    return read(text if len(text) <= LONGEST_TEXT else text[:LONGEST_TEXT])
+@Once
+def _voice(record: StoredRecord) -> tuple[str, frozenset[str]]:
+    """The speaker, and the words of the name."""
+    return speaker(record), names(speaker(record))
 
 
-@lru_cache(maxsize=_CACHED)
-def _names_a_time(text: str) -> bool:
+@Once
+def _names_a_time(record: StoredRecord) -> bool:
+    text = record.text[:LONGEST_TEXT]
     return not _TIMES.isdisjoint(_WORD.findall(text.lower())) or _YEAR.search(text) is not None
 
 
-@lru_cache(maxsize=_CACHED)
-def _has_a_number(text: str) -> bool:
+@Once
+def _has_a_number(record: StoredRecord) -> bool:
+    text = record.text[:LONGEST_TEXT]
     return _DIGIT.search(text) is not None or not _NUMBERS.isdisjoint(_WORD.findall(text.lower()))
 
 
-@lru_cache(maxsize=_CACHED)
-def _capitals(text: str) -> tuple[frozenset[str], frozenset[str]]:
+@Once
+def _capitals(record: StoredRecord) -> tuple[frozenset[str], frozenset[str]]:
     """The lower-cased words with a capital, anywhere and in mid-sentence, the latter without those of times."""
+    text = record.text[:LONGEST_TEXT]
     within = frozenset(word.lower() for word in _CAPITAL.findall(text)) - _TIMES
     return frozenset(word.lower() for word in _CAPITALISED.findall(text)), within
 
