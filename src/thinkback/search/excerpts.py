@@ -11,6 +11,7 @@ repeats them at length. The first of equal passages wins. Without vectors, words
 
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
+from functools import cached_property
 
 import numpy as np
 
@@ -28,19 +29,25 @@ _SHORTEST_STEM = 3
 
 
 class Excerpts:
-    """The passages that a search shows, chosen when they are asked for; `order` has the candidates, best first."""
+    """The passages that a search shows, chosen when they are asked for; `order` has the ids of the candidates, best first."""
 
-    def __init__(self, query: Query, order: Sequence[StoredRecord], runs: Sequence[Run], store: Store) -> None:
+    def __init__(self, query: Query, order: Sequence[str], runs: Sequence[Run], store: Store) -> None:
         self._query = query
         self._store = store
-        self._stems = stems([term.text for term in query.keywords.terms])
-        self._own = in_first_person(query.text) and not asks_assistant(query.text)
         self._best = {
             hit.id: hit.passage for run in runs for hit in (*run.hits, *run.filled) if hit.passage is not None
         }
-        self._long = [record.id for record in order if record.id in self._best]
+        self._long = [id for id in order if id in self._best] if self._best else []
         self._read: dict[str, Passages] = {}
         self._chosen: dict[str, Passage | None] = {}
+
+    @cached_property
+    def _stems(self) -> tuple[str, ...]:
+        return stems([term.text for term in self._query.keywords.terms])
+
+    @cached_property
+    def _own(self) -> bool:
+        return in_first_person(self._query.text) and not asks_assistant(self._query.text)
 
     def of(self, record: StoredRecord) -> Passage | None:
         """The passage of a long memory that fits the query best; None for a short one."""

@@ -54,7 +54,7 @@ def search(
     ordered = rank(gathered, recipe)
     notes.lap("rank")
     verdicts: Mapping[str, float] = {}
-    excerpts = _excerpts(gathered, ordered, engine.store)
+    excerpts = Excerpts(gathered.query, ordered.ids(), gathered.runs, engine.store)
     if gathered.searched:
         ordered, verdicts = cross_encode(ordered, gathered.query, recipe, engine, notes, excerpts)
     notes.lap("cross-encode")
@@ -72,7 +72,7 @@ def search(
         embedder=engine.embedder,
         runs=gathered.runs,
         ledger=ordered.ledger,
-        order=tuple(ordered.ledger.ids[row] for row in ordered.order),
+        order=ordered.ids(),
         drops=tuple(sorted((*drops, *irrelevant), key=lambda drop: drop.rank)),
         skipped=ordered.skipped,
         reranked=len(verdicts),
@@ -92,7 +92,7 @@ def _read(
             with engine.store.view() as store:
                 state = store.state()
                 query = parse(text, filter, recipe.parsing, _vocabulary(store, engine, notes), engine.zone)
-                query = _dated(replace(query, **given), engine, notes)  # type: ignore[arg-type]
+                query = _dated(replace(query, **given) if given else query, engine, notes)  # type: ignore[arg-type]
                 notes.lap("parse")
                 gathered = gather(query, recipe, replace(engine, store=store), notes)
                 notes.lap("retrieve")
@@ -337,13 +337,8 @@ def _enough(records: Sequence[StoredRecord], selection: Selection) -> bool:
 
 def in_order(ordered: Ordered) -> Iterator[Ranked]:
     """Candidates best first."""
-    for rank_now, row in enumerate(ordered.order, 1):
-        yield Ranked(ordered.records[row], float(ordered.ledger.totals[row]), rank_now, int(row))
-
-
-def _excerpts(gathered: Gathered, ordered: Ordered, store: Store) -> Excerpts:
-    best_first = [ordered.records[row] for row in ordered.order]
-    return Excerpts(gathered.query, best_first, gathered.runs, store)
+    for rank_now, row in enumerate(ordered.order.tolist(), 1):
+        yield Ranked(ordered.records[row], float(ordered.ledger.totals[row]), rank_now, row)
 
 
 def _judge(
@@ -352,7 +347,7 @@ def _judge(
     """What tells the relevance of hits; None if nothing was searched."""
     if not gathered.searched:
         return None
-    head = [ordered.records[row] for row in ordered.order[: 2 * HEAD]]
+    head = [ordered.records[row] for row in ordered.order[: 2 * HEAD].tolist()]
     head = [record for record in head if record.kind != REFLECTION][:HEAD]
     return Judge(gathered.query, gathered.runs, head, engine.embedder, verdicts, excerpts.text)
 

@@ -42,6 +42,10 @@ class Ordered:
     order: NDArray[np.intp]
     skipped: tuple[tuple[str, str], ...] = ()
 
+    def ids(self) -> tuple[str, ...]:
+        """The ids of the candidates, best first."""
+        return tuple(map(self.ledger.ids.__getitem__, self.order.tolist()))
+
 
 def rank(gathered: Gathered, recipe: Recipe) -> Ordered:
     """Fuse the runs and apply every signal; if nothing was searched, the newest memories keep their order."""

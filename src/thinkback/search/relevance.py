@@ -140,34 +140,37 @@ def _asked(query: Query) -> tuple[list[_Word], float]:
     return asked, math.log(2 + 2 * total)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _Reading:
-    """Which of the words a text has, as weights, and the pairs of neighbouring words that stand close together."""
+    """Which of the words a text has, as weights, their sum, and the pairs of neighbouring words that stand close together."""
 
-    has: tuple[float, ...]
-    close: frozenset[int]
+    has: list[float]
+    sum: float
+    close: set[int]
 
 
-def _read(record: StoredRecord, shown: str, asked: Sequence[_Word], pairs: bool) -> _Reading:
-    """A reflection is read by its essence; of a long text only what is `shown`, because all of it has most words somewhere."""
+def _read(record: StoredRecord, shown: str, asked: Sequence[_Word], heads: frozenset[str], pairs: bool) -> _Reading:
+    """A reflection is read by its essence; of a long text only what is `shown`, because all of it has most words somewhere.
+
+    `heads` are the first letters of what is asked for: a stem begins as its word does.
+    """
     text = (record.essence or shown if record.kind == REFLECTION else shown)[:LONGEST].lower()
-    heads = {word.stem[:3] for word in asked}  # a stem begins as its word does
     places: dict[str, list[int]] = {}
     for place, word in enumerate(_WORD.findall(text)):
         if word[:3] in heads:
             places.setdefault(stem(word), []).append(place)
-    for word in _WORD.findall((record.speaker or "").lower()) + [w for tag in record.tags for w in _WORD.findall(tag)]:
-        places.setdefault(stem(word), [])
+    if record.speaker or record.tags:
+        for word in _WORD.findall(" ".join(((record.speaker or "").lower(), *record.tags))):
+            places.setdefault(stem(word), [])
     has = [(word.stem in text if word.phrase else word.stem in places) * word.weight for word in asked]
-    close = {
-        number
-        for number, (one, other) in enumerate(pairwise(asked))
-        if pairs and _are_close(places.get(one.stem, ()), places.get(other.stem, ()))
-    }
-    return _Reading(tuple(has), frozenset(close))
+    found = [places.get(word.stem, ()) for word in asked] if pairs else []
+    close = {number for number, (some, others) in enumerate(pairwise(found)) if _are_close(some, others)}
+    return _Reading(has, sum(has), close)
 
 
 def _are_close(some: Sequence[int], others: Sequence[int]) -> bool:
+    if not some or not others:
+        return False
     return any(abs(one - other) <= CLOSE for one in some[:20] for other in others[:20])
 
 
@@ -186,6 +189,7 @@ class Judge:
         """`head` are the best candidates; `verdicts` are scores of the cross-encoder, from 0 to 1, by memory."""
         self._shown = shown
         self._asked, self._rarest = _asked(query)
+        self._heads = frozenset(word.stem[:3] for word in self._asked)
         self._mass = sum(word.weight for word in self._asked) or 1.0
         vector = next((run for run in runs if run.leg == "vector" and run.skipped is None and run.hits), None)
         calibrated = (embedder or "").startswith(CALIBRATED)
@@ -209,7 +213,7 @@ class Judge:
 
     def _standing(self, record: StoredRecord) -> tuple[float, dict[str, float]]:
         """What a hit has of its own: the share of the question's words, its cosine, its verdict."""
-        values = {"own words": sum(self._reading(record).has) / self._mass}
+        values = {"own words": self._reading(record).sum / self._mass}
         if self._cosines:
             values["own cosine"] = self._cosine.get(record.id, self._cosines[-1])
         if self._verdicts:
@@ -218,13 +222,12 @@ class Judge:
 
     def _reading(self, record: StoredRecord, pairs: bool = False) -> _Reading:
         if record.id not in self._readings:
-            self._readings[record.id] = _read(record, self._shown(record), self._asked, pairs)
+            self._readings[record.id] = _read(record, self._shown(record), self._asked, self._heads, pairs)
         return self._readings[record.id]
 
     def _of_question(self, query: Query, head: Sequence[StoredRecord]) -> tuple[Evidence, ...]:
         best = head[:BEST]
         readings = [self._reading(record, pairs=True) for record in best]
-        shares = [sum(reading.has) / self._mass for reading in readings]
         values = {
             PRIOR: 1.0,
             "covered": self._covered(head),
@@ -236,9 +239,10 @@ class Judge:
         if self._cosines:
             mean = sum(self._cosines) / len(self._cosines)
             leads = [self._cosine.get(record.id, self._cosines[-1]) - mean for record in best]
+            both = [reading.sum / self._mass * lead for reading, lead in zip(readings, leads, strict=True)]
             values["cosine"] = sum(self._cosines[:3]) / len(self._cosines[:3])
             values["lead"] = self._cosines[0] - mean
-            values["both"] = max((share * lead for share, lead in zip(shares, leads, strict=True)), default=0.0)
+            values["both"] = max(both, default=0.0)
         if self._verdicts:
             values["verdict"] = max(self._verdicts.values())
         return tuple(Evidence(name, value, self._weights[name]) for name, value in values.items())
@@ -248,7 +252,7 @@ class Judge:
         found: dict[str, list[float]] = {}
         for record in head:
             has, key = self._reading(record).has, record.thread or record.id
-            found[key] = list(map(max, found[key], has)) if key in found else list(has)
+            found[key] = list(map(max, found[key], has)) if key in found else has
         return max((sum(has) for has in found.values()), default=0.0) / self._mass
 
     def _together(self, readings: Sequence[_Reading]) -> float:

@@ -33,6 +33,9 @@ class Embedder(Protocol):
     def embed_query(self, text: str) -> Vector: ...
 
 
+_MOST = float(np.finfo(np.float32).max)
+
+
 def fingerprint_of(name: str, **settings: object) -> str:
     """`name@digest`, the digest over all settings that change a vector."""
     encoded = json.dumps(settings, sort_keys=True, default=str)
@@ -75,12 +78,12 @@ def validate_vectors(
             code="wrong_dimensions",
         )
     wide = raw.astype(np.float64)
-    if not np.isfinite(wide).all():
-        bad = _first_bad(~np.isfinite(wide.sum(axis=1)))
-        raise error(f"{origin} gave a vector with NaN or infinity, for text {bad}", code="not_finite")
     largest = np.abs(wide).max(axis=1, keepdims=True)
-    if (largest > np.finfo(np.float32).max).any():
-        bad = _first_bad(largest[:, 0] > np.finfo(np.float32).max)
+    if not np.isfinite(largest).all():  # one number that is not finite is the largest
+        bad = _first_bad(~np.isfinite(largest[:, 0]))
+        raise error(f"{origin} gave a vector with NaN or infinity, for text {bad}", code="not_finite")
+    if (largest > _MOST).any():
+        bad = _first_bad(largest[:, 0] > _MOST)
         raise error(f"{origin} gave a vector with a number beyond 32 bits, for text {bad}", code="invalid_vectors")
     if not largest.all():
         raise error(f"{origin} gave a zero vector, for text {_first_bad(largest[:, 0] == 0)}", code="zero_vector")

@@ -52,19 +52,20 @@ def lay_out(runs: Sequence[Run]) -> Board:
     """Candidates in first-seen order; a duplicate inside one run counts once, at its best rank."""
     found = [_scores(run.hits) for run in runs]
     seen: dict[str, float] = {}
-    for scores_by_id in found:
-        seen |= scores_by_id
+    for one in found:
+        seen |= one
     for run in runs:
         seen |= _scores(run.filled)
     rows = dict(zip(seen, range(len(seen)), strict=True))
     ranks = np.zeros((len(runs), len(rows)), dtype=np.int64)
     scores = np.full((len(runs), len(rows)), np.nan)
-    for leg, (run, scores_by_id) in enumerate(zip(runs, found, strict=True)):
-        where = [rows[id] for id in scores_by_id]
-        ranks[leg, where] = np.arange(1, len(where) + 1)
-        scores[leg, where] = list(scores_by_id.values())
+    legs = np.repeat(np.arange(len(runs)), [len(one) for one in found])
+    columns = [rows[id] for one in found for id in one]
+    ranks[legs, columns] = [rank for one in found for rank in range(1, len(one) + 1)]
+    scores[legs, columns] = [score for one in found for score in one.values()]
+    for leg, (run, one) in enumerate(zip(runs, found, strict=True)):
         for hit in run.filled:
-            if hit.id not in scores_by_id:
+            if hit.id not in one:
                 scores[leg, rows[hit.id]] = hit.score
     return Board(tuple(rows), tuple(run.leg for run in runs), ranks, scores)
 

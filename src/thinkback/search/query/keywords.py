@@ -166,6 +166,15 @@ def _words(text: str, reading: Reading) -> Iterator[_Word]:
 
 def _separators(text: str, kept: str) -> dict[int, str]:
     """A translation that leaves words, plain apostrophes and the characters to be kept, and turns all else into spaces."""
+    return _ascii_separators(kept) if text.isascii() else _table(text, kept)
+
+
+@cache
+def _ascii_separators(kept: str) -> dict[int, str]:
+    return _table("".join(map(chr, range(128))), kept)
+
+
+def _table(text: str, kept: str) -> dict[int, str]:
     table = {ord(char): " " for char in set(text) if not _is_word_character(char) and char not in kept}
     for char in _APOSTROPHES:
         table[ord(char)] = "'"

@@ -38,6 +38,7 @@ WORDS: dict[str, frozenset[str]] = {
     name: frozenset(words.split()) for name, words in (("de", _DE), ("es", _ES), ("fr", _FR))
 }
 _TELLING = {name: words - FUNCTION_WORDS - _ALSO_ENGLISH for name, words in WORDS.items()}
+_NOT_ENGLISH = frozenset().union(*_TELLING.values())
 _WORD = re.compile(r"[^\W\d_]+")
 # What a Chinese question asks with; single characters are left, as they are parts of words too.
 CHINESE_QUESTIONS = re.compile(
@@ -50,6 +51,8 @@ _MARKS = {"de": ("äöüß", 1), "es": ("¿¡", 2), "fr": ("çœèêàù", 1)}
 def language(text: str) -> str:
     """`de`, `es` or `fr`, or nothing: English, another language, or too little to tell."""
     words = _WORD.findall(text[:READ].lower())
+    if text.isascii() and _NOT_ENGLISH.isdisjoint(words):
+        return ""
     counts = {name: sum(word in telling for word in words) for name, telling in _TELLING.items()}
     if not text.isascii():
         for name, (marks, worth) in _MARKS.items():
@@ -83,8 +86,11 @@ def function_words(text: str) -> frozenset[str]:
 
 def script(text: str) -> str:
     """The script of most letters, such as `LATIN` or `DEVANAGARI`; empty without letters."""
+    text = text[:READ]
+    if text.isascii():
+        return "LATIN" if any(map(str.isalpha, text)) else ""
     counts: dict[str, int] = {}
-    for letter in text[:READ]:
+    for letter in text:
         if letter.isalpha():
             name = _script(letter)
             counts[name] = counts.get(name, 0) + 1

@@ -65,7 +65,7 @@ class Vocabulary:
 
     def within(self, text: str) -> Iterator[str]:
         """The known tags that occur as whole words in a text, in its order."""
-        pieces = _pieces(text)
+        pieces = _pieces(text) if self.tags else []
         for start in range(len(pieces)):
             spelled = pieces[start]
             for end in range(start + 1, start + 1 + _MOST_PIECES):
@@ -88,6 +88,8 @@ def infer_tags(query: str, vocabulary: Vocabulary) -> tuple[InferredTag, ...]:
 
 
 def _hashtags(query: str, vocabulary: Vocabulary) -> Iterator[str]:
+    if "#" not in query and "＃" not in query:
+        return
     for word in dict.fromkeys(found[1].lower() for found in _HASHTAG.finditer(query)):
         known = vocabulary.spellings(word)
         # "#1" and "#42" are numbers of things, not tags, unless the store says otherwise.

@@ -94,12 +94,20 @@ _ROWS: tuple[tuple[str, str], ...] = (
     (r"\b(?:neulich|kürzlich|letztens|recientemente|últimamente|récemment)\b|最近", "recently"),
 )
 _COMPILED = tuple((re.compile(pattern, re.IGNORECASE), english) for pattern, english in _ROWS)
+# Every match in ASCII alone holds one of these words.
+_HEADS = frozenset(_NAMES) | frozenset(
+    """vorgestern gestern heute anteayer ayer hoy hier aujourd vor hace il letzte letzten letzter letztem letztes pasado pasada
+    dernier neulich letztens recientemente""".split()  # noqa: SIM905
+)
+_WORD = re.compile(r"[a-z]+")
 _ENGLISH = EnglishExtractor()
 _LONGEST = 2000
 
 
 def foreign_time(query: str, now_us: int, zone: tzinfo) -> Anchor | None:
     """The time that a query names in one of these languages; the first row of the table that matches wins."""
+    if query.isascii() and _HEADS.isdisjoint(_WORD.findall(query[:_LONGEST].lower())):
+        return None
     for pattern, english in _COMPILED:
         found = pattern.search(query[:_LONGEST])
         if found is None:
