@@ -18,7 +18,17 @@ HEAVY = (
     "torch",
     "uvicorn",
 )
-MODELS = ("httpx", "mcp", "onnxruntime", "starlette", "tokenizers", "torch", "transformers", "uvicorn")
+MODELS = (
+    "httpx",
+    "mcp",
+    "onnxruntime",
+    "snowballstemmer",
+    "starlette",
+    "tokenizers",
+    "torch",
+    "transformers",
+    "uvicorn",
+)
 
 
 def loaded(code: str, heavy: tuple[str, ...]) -> list[str]:
@@ -58,7 +68,7 @@ def test_help_loads_nothing_heavy(option):
 
 
 def test_a_memory_without_models_loads_none():
-    code = "import thinkback; m = thinkback.open(':memory:', embedder=None); m.remember('x'); m.recall('x'); m.close()"
+    code = "import thinkback; m = thinkback.open(':memory:', embedder=None); m.remember('He is here'); m.recall('x'); m.close()"
     assert loaded(code, (*MODELS, "numpy.ma")) == []
 
 

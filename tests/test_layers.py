@@ -31,6 +31,7 @@ LAYERS = (
         "conditions",
         "fields",
         "kinds",
+        "languages",
         "model",
         "passages",
         "plain",

@@ -98,7 +98,12 @@ def killed_migrations(count: int, seed: int, folder: Path) -> Failures:
 def _old_store(path: Path, seed: int) -> State:
     """A file of the first version."""
     rng = random.Random(seed)
-    state = {f"m{number}": f"shared note {number} " * rng.choice([1, 30]) for number in range(200)}
+    said = (
+        "shared note",
+        "shared note",
+        "das ist die geteilte Notiz und shared note",
+    )  # a language that is stemmed by itself
+    state = {f"m{number}": f"{said[number % 3]} {number} " * rng.choice([1, 30]) for number in range(200)}
     connection = apsw.Connection(str(path))
     schema.MIGRATIONS[0](connection)
     for seq, (id, text) in enumerate(state.items(), 1):

@@ -14,6 +14,7 @@ from thinkback.model import REFLECTION, Filter, Passages, StoredRecord, Vector
 from thinkback.reflections import members
 from thinkback.stores.base import PENDING_SCRUB, SHORTEST_TRACE, Store
 from thinkback.stores.segmentation import segment
+from thinkback.stores.stemming import stems
 
 RUN = 24  # bytes of text per needle
 _NUMBERS = 8  # of a vector per needle, from its beginning, middle and end
@@ -157,7 +158,7 @@ def _spelled(id: str) -> set[bytes]:
 def _needles(evidence: Evidence) -> tuple[set[bytes], int]:
     needles: set[bytes] = set()
     too_short = 0
-    for text in dict.fromkeys(text for record in evidence.records() for text in texts_of(record)):
+    for text in dict.fromkeys(text for record in evidence.records() for text in written_of(record)):
         runs = runs_of(text)
         needles.update(runs)
         needles.update(word.encode()[:SHORTEST_TRACE] for word in words(text) if len(word.encode()) >= SHORTEST_TRACE)
@@ -189,6 +190,14 @@ def texts_of(record: StoredRecord) -> Iterator[str]:
                 yield segmented
     if record.metadata:
         yield canonical_json(record.metadata)
+
+
+def written_of(record: StoredRecord) -> Iterator[str]:
+    """Every text of a version, and the stems that a text of another language than English is indexed by."""
+    yield from texts_of(record)
+    said = (segment(record.text), segment(record.essence or ""), segment(" ".join(record.tags)))
+    if (stemmed := stems(said)) is not said:
+        yield from filter(None, stemmed)
 
 
 def runs_of(text: str) -> list[bytes]:
@@ -240,7 +249,7 @@ def _left_in(store: Store) -> Iterator[bytes]:
                 record.kind,
                 record.tier,
             )
-            texts = "\0".join((*texts_of(record), *names))
+            texts = "\0".join((*written_of(record), *names))
             yield f"{texts}\0{texts.lower()}".encode()
     yield "\0".join(text for j in store.judgements() for text in (j.query, j.query.lower())).encode()
     yield "\0".join(_names_of_upkeep(store)).encode()

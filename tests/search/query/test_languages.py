@@ -3,6 +3,7 @@
 import pytest
 
 from thinkback.clock import to_us
+from thinkback.languages import written_in
 from thinkback.model import Filter
 from thinkback.search.query.languages import across, language, script, unread
 from thinkback.search.query.parse import Parsing, parse
@@ -29,6 +30,26 @@ def asked(text: str) -> list[str]:
 )
 def test_function_words_tell_the_language(text: str, expected: str) -> None:
     assert language(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Der Hund ist im Garten und schläft", "de"),
+        ("El perro está en la casa", "es"),
+        ("Le chat est dans la maison", "fr"),
+        ("¿Vamos?", ""),
+        ("Los Angeles Rams, Los Angeles Lakers (LA Galaxy) and the Chargers of San Diego in the league", ""),
+        ("Um right, um so any thoughts?", ""),
+        ("Y Yeah, y y y you said it was totally unusable", ""),
+        ("Professor B: de - ba - de. de - ba - de", ""),
+        ("My friend François and Jürgen Müller went to see Die Hard", ""),
+        ("Ich mag Kaffee", ""),
+        ("", ""),
+    ],
+)
+def test_a_text_is_stemmed_in_a_language_that_two_of_its_words_tell(text: str, expected: str) -> None:
+    assert written_in(text) == expected
 
 
 def test_function_words_are_left_out_in_their_language() -> None:

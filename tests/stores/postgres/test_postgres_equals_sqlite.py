@@ -32,6 +32,9 @@ QUERIES = (
     "what happened yesterday?",
     "auto* #pets",
     "running cats and dogs in the night",
+    "Wie viele Häuser hat die Katze?",
+    "Katze NOT Hund",
+    "gatos AND casa",
 )
 
 
@@ -81,6 +84,10 @@ def test_a_life_of_small_things_ranks_equally(
             )
         )
         memory.remember("昨日は京都で猫を見た", id="kyoto", essence="a night in Kyoto")
+        memory.remember("Die Katzen schlafen in den alten Häusern der Stadt", id="haus", tags=["katzen"])
+        memory.remember("Katze im Haus", id="kurz")
+        memory.remember("Los gatos que viven en las casas de la ciudad", id="gato")
+        memory.update("haus", text="Die Katze und der Hund schlafen in dem Haus")
         memory.update("m003", text="the grey cat is called Oscar, and runs", tags=["pets"])
         memory.forget("m004", "m011")
         memory.link("m001", "m009", weight=0.7)

@@ -344,6 +344,42 @@ def test_an_older_file_is_told_which_expiries_are_the_tiers(tmp_path: Path) -> N
     assert slides == {draft.text: draft.text.startswith("since") for draft in drafts}
 
 
+def test_texts_of_other_languages_in_an_older_file_are_stemmed_once(tmp_path: Path) -> None:
+    path = tmp_path / "memory.db"
+    with SqliteStore(path) as store:
+        store.add([Draft(id=f"en{n}", text=f"the houses of painter {n}") for n in range(20)], NOW)
+        store.add([Draft(id=id, text="die alten Häuser und die Kinder") for id in ("de", "old")], NOW)
+        store.update("old", {"text": "the new text"}, NOW + 1)
+        state = store.state()
+    connection = apsw.Connection(str(path))
+    for table, seq in (("fts", 21), ("fts_history", 22)):
+        connection.execute(f"UPDATE {table} SET content = 'die alten Häuser und die Kinder' WHERE rowid = {seq}")
+    connection.execute(f"PRAGMA user_version = {schema.VERSION - 1}")
+    connection.close()
+    heard: list[tuple[int, int]] = []
+    for _ in range(2):
+        with SqliteStore(path, progress=lambda done, total: heard.append((done, total))) as store:
+            assert store.check() == []
+            found = store.search_keywords(parse_keywords("Haus"), Filter(now=NOW + 2), 9)
+            then = store.search_keywords(parse_keywords("Haus"), Filter(now=NOW + 2, known_at=NOW), 9)
+            assert ([hit.id for hit in found], {hit.id for hit in then}) == (["de"], {"de", "old"})
+    assert heard == [(2, 2)]  # the English ones were not read
+    with SqliteStore(path) as store:
+        assert store.state().changes == state.changes + 1
+
+
+def test_an_older_file_in_english_is_not_written_for_other_languages(tmp_path: Path) -> None:
+    path = tmp_path / "memory.db"
+    with SqliteStore(path) as store:
+        store.add([Draft(text=f"the houses of painter {n} in Los Angeles") for n in range(20)], NOW)
+        before = store.state()
+    connection = apsw.Connection(str(path))
+    connection.execute(f"PRAGMA user_version = {schema.VERSION - 1}")
+    connection.close()
+    with SqliteStore(path) as store:
+        assert store.state() == before
+
+
 def test_the_settings_that_keep_writes_safe_are_on(path: Path) -> None:
     with SqliteStore(path) as store, store._connections.write() as connection:
         pragmas = {

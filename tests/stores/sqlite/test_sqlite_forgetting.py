@@ -114,3 +114,18 @@ def test_other_processes_learn_what_was_forgotten_however_long_they_slept(
         assert sorted(hit.id for hit in found) == left
         with here._connections.read() as connection:
             assert int(connection.execute("SELECT count(*) FROM removed").get) <= 10
+
+
+@pytest.mark.parametrize("others", [0, 300])
+def test_no_stem_of_a_forgotten_text_of_another_language_stays(tmp_path: Path, others: int) -> None:
+    path, stems = tmp_path / "memory.db", (b"donaudampfschifffahrt", b"gesellschaftskapitan", b"donaudampf")
+    with SqliteStore(path) as store:
+        store.add(
+            [Draft(text=f"Das ist die Notiz {n} und nicht der Brief {n * 7919 % 1000}") for n in range(others)], NOW
+        )
+        store.add([Draft(text="Die Donaudampfschifffahrten sind bei den Gesellschaftskapitänen", id="gone")], NOW)
+        store.update("gone", {"text": "Die Donaudampfschifffahrt ist vorbei und nicht gut"}, NOW + 1)
+        assert [stem for stem in stems if stem in _bytes_on_disk(path)] == list(stems)
+        store.forget(["gone"])
+        assert [stem for stem in stems if stem in _bytes_on_disk(path).lower()] == []
+        assert store.check() == []

@@ -25,6 +25,13 @@ WORDS = [
     "京",
     "x1",
     "ÅÅ",
+    "Häuser",
+    "Haus",
+    "und",
+    "nicht",
+    "perros",
+    "los",
+    "que",
 ]
 
 texts = st.lists(st.sampled_from(WORDS), min_size=1, max_size=12).map(" ".join)
@@ -42,7 +49,7 @@ def _search_both(store: SqliteStore, text: str, filter: Filter, limit: int) -> l
         assert terms is not None
         found = [
             keywords.search(connection, query, filter, limit),
-            keywords.search_postings(connection, store._indexes.with_impact(connection), terms, filter, limit),
+            keywords.search_postings(connection, store._indexes.with_impact(connection), query, terms, filter, limit),
         ]
     return [[(hit.id, hit.score) for hit in hits] for hits in found]
 

@@ -16,6 +16,7 @@ from thinkback.model import KeywordQuery, KeywordTerm
 from thinkback.search.query.languages import CHINESE_QUESTIONS, function_words
 from thinkback.search.query.stopwords import CONTRACTED_ENDINGS, NAMES_WHEN_CAPITALISED, NEGATED_STEMS
 from thinkback.stores.segmentation import EAST_ASIAN, PICTURES, SOUTH_EAST_ASIAN, needs_spaces, segment
+from thinkback.stores.stemming import expression
 
 COLUMNS = ("essence", "content", "tags")
 MAX_TERMS = 256
@@ -58,12 +59,6 @@ _BAREWORD = r"[0-9A-Za-z_\x1a\x80-\U0010ffff]+"
 _EXPERT_PIECES = re.compile(rf'"[^"]*"?|{_BAREWORD}(?:-{_BAREWORD})*')
 _SPACES = re.compile(r"\s")
 _APOSTROPHES = "'’＇"
-
-
-def expression(term: KeywordTerm) -> str:
-    """The term as FTS5 reads it, always quoted."""
-    inner = " ".join(segment(term.text).split()) if term.phrase else term.text
-    return f'"{inner}"*' if term.prefix else f'"{inner}"'
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,6 @@
-"""The language of a text as far as tables go, its function words, and whether an embedder reads it.
+"""The language of a question, its function words, and whether an embedder reads it.
 
-A script tells most languages apart; German, Spanish and French are told from English by their function words, of which a text
-must have two that are no English words, and more than of English.
+A script tells most languages apart; German, Spanish and French are told from English by their function words.
 """
 
 import re
@@ -9,57 +8,14 @@ import unicodedata
 from collections.abc import Sequence
 from functools import cache
 
+from thinkback.languages import FUNCTION_WORDS, LANGUAGES, READ, WORDS, language
 from thinkback.models.weights.pinned import MODELS
-from thinkback.search.query.stopwords import FUNCTION_WORDS
 
-LANGUAGES = {"de": "German", "es": "Spanish", "fr": "French"}
-READ = 400  # characters of a text that tell its language
-
-_DE = (
-    "der die das den dem des ein eine einen einem einer eines wer was wen wem wessen wann wo warum wie wieso weshalb welche "
-    "welcher welches welchen welchem und oder aber nicht kein keine ist sind war waren wird werden wurde wurden hat haben hatte "
-    "hatten kann können konnte soll sollte muss ich du er sie es wir ihr mich mir dich dir ihn ihm uns euch mein meine dein deine "
-    "sein seine ihre ihrem ihren im am zum zur von vom zu in an auf für bei aus nach über unter als auch so viele viel wieviele "
-    "vor mit um durch ohne gegen seit bis"
-)
-_ES = (
-    "el la los las un una unos unas qué quién quiénes cuándo dónde por para cómo cuál cuáles cuánto cuánta cuántos cuántas que y o "
-    "pero no es son era eran fue fueron ser está están estaba ha han había hay de del al en con se su sus mi mis tu tus yo él ella "
-    "ellos ellas nosotros lo le les me te nos cuyo como más"
-)
-_FR = (
-    "le la les un une des du de qui que quoi quand où pourquoi comment quel quelle quels quelles combien et ou mais ne pas est "
-    "sont était étaient fut furent être a ont avait je tu il elle nous vous ils elles mon ma mes ton ta tes son sa ses leur leurs "
-    "au aux en dans par pour sur ce cette ces cet qu se y"
-)
-_SHARED = "die war hat man son sa sur des pour or ton ma mes in an am a as so was no me he mit"
-_ALSO_ENGLISH = frozenset(_SHARED.split())
-WORDS: dict[str, frozenset[str]] = {
-    name: frozenset(words.split()) for name, words in (("de", _DE), ("es", _ES), ("fr", _FR))
-}
-_TELLING = {name: words - FUNCTION_WORDS - _ALSO_ENGLISH for name, words in WORDS.items()}
-_NOT_ENGLISH = frozenset().union(*_TELLING.values())
 _WORD = re.compile(r"[^\W\d_]+")
 # What a Chinese question asks with; single characters are left, as they are parts of words too.
 CHINESE_QUESTIONS = re.compile(
     r"什么时候|为什么|多少|什么|哪里|哪儿|哪个|哪些|怎么样|怎么|如何|是谁|请问|有没有|吗(?=\W*$)|呢(?=\W*$)"
 )
-# Letters and marks that English does not use, and how many function words one counts for.
-_MARKS = {"de": ("äöüß", 1), "es": ("¿¡", 2), "fr": ("çœèêàù", 1)}
-
-
-def language(text: str) -> str:
-    """`de`, `es` or `fr`, or nothing: English, another language, or too little to tell."""
-    words = _WORD.findall(text[:READ].lower())
-    if text.isascii() and _NOT_ENGLISH.isdisjoint(words):
-        return ""
-    counts = {name: sum(word in telling for word in words) for name, telling in _TELLING.items()}
-    if not text.isascii():
-        for name, (marks, worth) in _MARKS.items():
-            counts[name] += worth * any(mark in marks for mark in text[:READ].lower())
-    best = max(counts, key=lambda name: counts[name])
-    english = sum(word in FUNCTION_WORDS and word not in WORDS[best] for word in words)
-    return best if counts[best] >= 2 and counts[best] > english else ""
 
 
 def tongue(text: str) -> str:

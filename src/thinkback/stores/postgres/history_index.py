@@ -11,7 +11,8 @@ from thinkback.model import REFLECTION, Filter, KeywordQuery, Scored
 from thinkback.stores.postgres.filters import clause
 from thinkback.stores.postgres.session import Tx
 from thinkback.stores.sqlite import fulltext, schema
-from thinkback.stores.sqlite.keywords import first_accepted, score_sql
+from thinkback.stores.sqlite.bm25 import BY_FORMS, Bm25
+from thinkback.stores.sqlite.keywords import asked, first_accepted
 
 _MOMENTS_KEPT = 2
 
@@ -55,7 +56,8 @@ class HistoryIndex:
 
 
 def _matching(then: apsw.Connection, table: str, query: KeywordQuery) -> list[tuple[Any, ...]]:
-    sql = f"SELECT rowid, {score_sql(table)} FROM {table} WHERE {table} MATCH ?"
+    query, score = asked(then, table, query)
+    sql = f"SELECT rowid, {score} FROM {table} WHERE {table} MATCH ?"
     return first_accepted(query, lambda expression: then.execute(sql, (expression,)).fetchall())
 
 
@@ -65,11 +67,12 @@ def _indexed(tx: Tx, filter: Filter, exact: bool) -> apsw.Connection:
     sql = f"SELECT m.seq, m.kind, m.text, m.essence, m.tags FROM thinkback.memories m WHERE {known} ORDER BY m.seq"
     rows = tx.rows(sql, params)
     then = apsw.Connection(":memory:")
+    then.register_fts5_function(BY_FORMS, Bm25())
     for table, themes in ((fulltext.PRESENT, False), (fulltext.THEMES, True)):
         place = fulltext.EXACT if exact else table
         then.execute(schema.full_text(f"IF NOT EXISTS {place}", exact))
         columns = (
-            (seq, *fulltext.columns(text, essence, json.loads(tags)))
+            (seq, *fulltext.columns_of(kind, text, essence, json.loads(tags), exact))
             for seq, kind, text, essence, tags in rows
             if (kind == REFLECTION) is themes
         )

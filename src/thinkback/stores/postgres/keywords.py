@@ -22,7 +22,9 @@ from thinkback.stores.postgres.filters import Params, clause
 from thinkback.stores.postgres.searches import NOTHING_MORE, Ask, Row
 from thinkback.stores.postgres.session import Tx
 from thinkback.stores.sqlite import fulltext, schema
-from thinkback.stores.sqlite.keywords import first_accepted, joined, plain_terms
+from thinkback.stores.sqlite.bm25 import K1, B, Bm25, average, idf
+from thinkback.stores.sqlite.keywords import all_forms, first_accepted, joined, plain_terms
+from thinkback.stores.stemming import STEMMED, WORD, by_forms, forms
 
 _QUOTED = re.compile(r'"((?:[^"]|"")*)"(\s*\*)?')
 _OPERATORS = re.compile(r"\b(?:AND|OR|NOT|NEAR)\b|\b\w+\s*:|[{}]")
@@ -42,7 +44,7 @@ class Statistics:
 
     @property
     def average(self) -> float:
-        return words.average(self.tokens, self.rows)
+        return average(self.tokens, self.rows)
 
 
 def classes(tx: Tx, filter: Filter) -> list[Statistics]:
@@ -82,10 +84,10 @@ def ask(
     if spelt is None:
         if not found:  # an unreadable expression is refused, whatever the space holds
             _matches(query, [], Statistics((), 0, 0, query.exact))
-        hits = joined((_judged(tx, query, filter, limit, of, matching) for of in found), limit)
+        hits = joined((_judged(tx, query, filter, limit, of, holding, matching) for of in found), limit)
         return Ask((), lambda _: hits)
-    terms = [words._kept(term) for term in spelt]
-    return Ask([plain for of in found if (plain := _plain(tx, terms, filter, limit, of, holding, matching))], best)
+    given = query, [words.kept(term) for term in spelt]
+    return Ask([plain for of in found if (plain := _plain(tx, given, filter, limit, of, holding, matching))], best)
 
 
 class Frequencies:
@@ -121,19 +123,41 @@ class Frequencies:
         return {term: known[number, term] for term in terms}
 
 
+def frequencies(tx: Tx, holding: Frequencies, said: Sequence[str]) -> dict[str, int]:
+    """In how many present memories without reflections each word stands in any of its forms, or its rarest part."""
+    spelt = words.plain(said)
+    counts = holding.of(tx, words.PRESENT, [STEMMED, *(term for terms in spelt.values() for term in terms)])
+    found = {word: min((counts[term] for term in terms), default=0) for word, terms in spelt.items()}
+    if counts[STEMMED]:
+        also = {word: [term for form in forms(word) for term in words.terms_of(form)] for word in found}
+        counts = holding.of(tx, words.PRESENT, [term for terms in also.values() for term in terms])
+        found = {word: count + sum(counts[term] for term in also[word]) for word, count in found.items()}
+    return found
+
+
 def _plain(
     tx: Tx,
-    terms: Sequence[str],
+    given: tuple[KeywordQuery, Sequence[str]],
     filter: Filter,
     limit: int,
     of: Statistics,
     holding: Frequencies,
     matching: list[int] | None,
 ) -> "Plain | None":
-    counts = holding.of(tx, of.numbers[0], terms)
-    there = [term for term in terms if counts[term]]
-    idfs = [words.idf(of.rows, counts[term]) for term in there]
-    return Plain(there, idfs, of, filter, limit, matching) if there else None
+    query, terms = given
+    groups = [[term] for term in terms]
+    counts = holding.of(tx, of.numbers[0], [*terms, STEMMED])
+    if counts[STEMMED]:
+        groups = [[words.kept(form) for form in group] for group in all_forms(words.reader(), query)]
+        counts = holding.of(tx, of.numbers[0], [form for group in groups for form in group])
+    there = [
+        (form, idf(of.rows, sum(counts[one] for one in group))) for group in groups for form in group if counts[form]
+    ]
+    return (
+        Plain([form for form, _ in there], [weight for _, weight in there], of, filter, limit, matching)
+        if there
+        else None
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,8 +176,8 @@ class Plain:
             return params.add(value, "::float8")
 
         scores = (
-            f"SELECT p.seq, sum(t.idf * ((p.tf * {real(words.K1 + 1.0)}) / (p.tf + {real(words.K1)} * "
-            f"({real(1 - words.B)} + {real(words.B)} * p.len / {real(self.of.average)}))) ORDER BY t.ord) AS score "
+            f"SELECT p.seq, sum(t.idf * ((p.tf * {real(K1 + 1.0)}) / (p.tf + {real(K1)} * "
+            f"({real(1 - B)} + {real(B)} * p.len / {real(self.of.average)}))) ORDER BY t.ord) AS score "
             f"FROM unnest({params.add(self.terms, '::text[]')}, {params.add(self.idfs, '::float8[]')}) "
             "WITH ORDINALITY AS t(term, idf, ord) JOIN thinkback.postings p ON p.space = %(space)s "
             f"AND p.class = {params.add(self.of.numbers[0])} AND p.term = t.term GROUP BY p.seq"
@@ -173,36 +197,48 @@ class Plain:
 
 
 def _judged(
-    tx: Tx, query: KeywordQuery, filter: Filter, limit: int, of: Statistics, matching: list[int] | None
+    tx: Tx,
+    query: KeywordQuery,
+    filter: Filter,
+    limit: int,
+    of: Statistics,
+    holding: Frequencies,
+    matching: list[int] | None,
 ) -> list[Scored]:
-    candidates = _narrowed(tx, query, filter, of, matching)
+    stemmed = holding.of(tx, of.numbers[0], [STEMMED])[STEMMED] > 0
+    query, sizes = by_forms(query) if stemmed and not of.exact else (query, "")
+    candidates = _narrowed(tx, query, filter, of, matching, stemmed and of.exact)
     passing = {seq: id for seq, id, passes, *_ in candidates if passes}
-    found = _matches(query, [(seq, *columns) for seq, _, _, *columns in candidates], of)
+    found = _matches(query, [(seq, *columns) for seq, _, _, *columns in candidates], of, sizes)
     hits = [Scored(passing[seq], score) for seq, score in found if seq in passing]
     return sorted(hits, key=lambda hit: (-hit.score, hit.id))[:limit]
 
 
 def _narrowed(
-    tx: Tx, query: KeywordQuery, filter: Filter, of: Statistics, matching: list[int] | None
+    tx: Tx, query: KeywordQuery, filter: Filter, of: Statistics, matching: list[int] | None, by_stems: bool
 ) -> list[tuple[Any, ...]]:
     """Every row that holds a word of the query: number, id, whether it passes, and the columns of full text."""
     asked = [_asked(text, of.exact) for text in (query.expression, query.fallback) if text]
     whole = words.distinct([term for exact, _ in asked for term in exact])
+    if by_stems:  # a word as it is spelt may stand in postings by its stem in any language
+        said = words.distinct(
+            [word for text in (query.expression, query.fallback) if text for word in WORD.findall(text)]
+        )
+        whole += [term for word in said for form in forms(word) for term in words.terms_of(form)]
     begun = words.distinct([term for _, beginnings in asked for term in beginnings])
     params = tx.params(classes=list(of.numbers), terms=whole)
     ranges = [f"(p.term >= {params.add(start)} AND p.term < {params.add(start + _LAST)})" for start in begun]
     either = " OR ".join(["p.term = ANY(%(terms)s::text[])", *ranges])
     passing = clause(filter, params, matching=matching)
     sql = (
-        f"SELECT m.seq, m.id, ({passing}), m.text, m.essence, m.tags FROM thinkback.memories m WHERE m.space = %(space)s "
+        f"SELECT m.seq, m.id, ({passing}), m.kind, m.text, m.essence, m.tags FROM thinkback.memories m WHERE m.space = %(space)s "
         "AND m.seq IN (SELECT p.seq FROM thinkback.postings p WHERE p.space = %(space)s "
         f"AND p.class = ANY(%(classes)s::smallint[]) AND ({either}))"
     )
-    return [(seq, id, passes, *_columns(*said)) for seq, id, passes, *said in tx.rows(sql, params)]
-
-
-def _columns(text: str, essence: str | None, tags: str) -> tuple[str, str, str]:
-    return fulltext.columns(text, essence, json.loads(tags))
+    return [
+        (seq, id, passes, *fulltext.columns_of(kind, text, essence, json.loads(tags), of.exact))
+        for seq, id, passes, kind, text, essence, tags in tx.rows(sql, params)
+    ]
 
 
 def _asked(expression: str, exact_words: bool) -> tuple[list[str], list[str]]:
@@ -221,49 +257,18 @@ def _asked(expression: str, exact_words: bool) -> tuple[list[str], list[str]]:
     return exact, beginnings
 
 
-def _matches(query: KeywordQuery, rows: Sequence[Sequence[Any]], of: Statistics) -> list[tuple[int, float]]:
+def _matches(
+    query: KeywordQuery, rows: Sequence[Sequence[Any]], of: Statistics, sizes: str = ""
+) -> list[tuple[int, float]]:
     """The rows that FTS5 finds, with the scores they would have in an index of the whole space."""
     table = apsw.Connection(":memory:")
     try:
         table.execute(schema.full_text(_TABLE, of.exact))
         with table:
             table.executemany(f"INSERT INTO {_TABLE} (rowid, content, essence, tags) VALUES (?, ?, ?, ?)", rows)
-        table.register_fts5_function("space_bm25", _Bm25(of))
-        sql = f"SELECT rowid, space_bm25({_TABLE}) FROM {_TABLE} WHERE {_TABLE} MATCH ?"
+        table.register_fts5_function("space_bm25", Bm25(of.rows, of.average))
+        sql = f"SELECT rowid, space_bm25({_TABLE}, '{sizes}') FROM {_TABLE} WHERE {_TABLE} MATCH ?"
         found = first_accepted(query, lambda expression: table.execute(sql, (expression,)).fetchall())
         return [(int(seq), float(score)) for seq, score in found]
     finally:
         table.close()
-
-
-class _Bm25:
-    """FTS5's bm25, step by step, with the number of rows and the average length of a larger index."""
-
-    def __init__(self, of: Statistics) -> None:
-        self._of = of
-        self._idfs: dict[tuple[Any, ...], list[float]] = {}
-
-    def __call__(self, api: apsw.FTS5ExtensionApi, *_: Any) -> float:
-        idfs = self._weights(api)
-        frequencies = [0.0] * len(idfs)
-        for phrase in range(len(idfs)):
-            for column, offsets in enumerate(api.phrase_locations(phrase)):
-                frequencies[phrase] += fulltext.WEIGHTS[column] * len(offsets)
-        length = float(api.column_size())
-        norm = words.K1 * (1 - words.B + words.B * length / self._of.average)
-        score = 0.0
-        for idf, f in zip(idfs, frequencies, strict=True):
-            score += idf * ((f * (words.K1 + 1.0)) / (f + norm))
-        return score
-
-    def _weights(self, api: apsw.FTS5ExtensionApi) -> list[float]:
-        key = tuple(tuple(phrase) for phrase in api.phrases)
-        if key not in self._idfs:
-            self._idfs[key] = [words.idf(self._of.rows, _holding(api, number)) for number in range(api.phrase_count)]
-        return self._idfs[key]
-
-
-def _holding(api: apsw.FTS5ExtensionApi, phrase: int) -> int:
-    seen: list[int] = []
-    api.query_phrase(phrase, lambda _, rows: rows.append(1), seen)
-    return len(seen)

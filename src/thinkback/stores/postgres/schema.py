@@ -15,6 +15,7 @@ import psycopg
 from psycopg import sql as composed
 
 from thinkback.errors import NotAStore, StoreReadOnly, StoreTooNew
+from thinkback.languages import TELLING
 
 SCHEMA = "thinkback"
 # Tables that a cluster distributes by `space`, and that row-level security fences.
@@ -263,6 +264,37 @@ def _marked_changes(connection: Connection) -> None:
         connection.execute(marked, (secrets.randbits(63), space))
 
 
+def _stems_of_languages(connection: Connection) -> None:
+    """Index texts in German, Spanish and French by their stems; only texts with a word that tells one of them are read."""
+    from thinkback.stores.postgres.words import PRESENT, counts_of, terms_of
+    from thinkback.stores.sqlite.fulltext import columns, columns_of
+
+    telling = sorted({term for word in TELLING for term in terms_of(word)})
+    found = (
+        "SELECT m.seq, m.kind, m.text, m.essence, m.tags FROM thinkback.memories m WHERE m.space = %s AND m.seq IN (SELECT p.seq "
+        "FROM thinkback.postings p WHERE p.space = %s AND p.class = %s AND p.term = ANY(%s::text[])) ORDER BY m.seq"
+    )
+    drop = "DELETE FROM thinkback.postings p WHERE p.space = %s AND p.class = %s AND p.term = ANY(%s::text[]) AND p.seq = %s"
+    post = (
+        "INSERT INTO thinkback.postings (space, class, term, seq, tf, len) "
+        "SELECT %s, %s, u.term, %s, u.tf, %s FROM unnest(%s::text[], %s::integer[]) AS u(term, tf)"
+    )
+    for (space,) in connection.execute("SELECT s.space FROM thinkback.spaces s ORDER BY s.space").fetchall():
+        moved = 0
+        for seq, kind, text, essence, tags in connection.execute(found, (space, space, PRESENT, telling)).fetchall():
+            said = columns(text, essence, json.loads(tags))
+            stems = columns_of(kind, text, essence, json.loads(tags))
+            if stems == said:
+                continue
+            (old, before), (new, length) = counts_of(said), counts_of(stems)
+            connection.execute(drop, (space, PRESENT, list(old), seq))
+            connection.execute(post, (space, PRESENT, seq, length, list(new), list(new.values())))
+            moved += length - before
+        if moved:  # every such text gets a word that says so
+            step = "changes = changes + 1, contents = contents + 1, tokens = tokens + %s"
+            connection.execute(f"UPDATE thinkback.spaces s SET {step} WHERE s.space = %s", (moved, space))
+
+
 _added: list[str] = []  # fields that came after version 1
 
 
@@ -290,6 +322,7 @@ MIGRATIONS: tuple[Migration, ...] = (
     _by_what_it_is_about,
     _by_rare_kinds,
     _marked_changes,
+    _stems_of_languages,
 )
 VERSION = len(MIGRATIONS)
 FIELDS_KNOWN = tuple(name for name, _ in _FIRST_FIELDS) + tuple(_added)

@@ -44,6 +44,7 @@ from thinkback.stores.postgres import (
     generations,
     health,
     journal,
+    keywords,
     links,
     passages,
     reads,
@@ -57,6 +58,7 @@ from thinkback.stores.postgres.schema import VERSION
 from thinkback.stores.postgres.server import Server
 from thinkback.stores.postgres.session import Sessions, Tx
 from thinkback.stores.segmentation import segment
+from thinkback.stores.stemming import STEMMED
 from thinkback.stores.together import NOTHING, Call
 
 T = TypeVar("T")
@@ -196,6 +198,7 @@ class PostgresStore:
         unless = [words.distinct(words.terms_of(segment(" ".join(t.text for t in query.terms)))) for query in queries]
         if self._view is not None or any(term.prefix for query in queries for term in query.terms) or not all(unless):
             return None
+        unless.append([STEMMED])  # where texts are stemmed by language, a word has more forms than these
         return at_once.add(self._sessions, self._asks, checked, now, space, lambda n: self._ids.take(n, now), unless)
 
     def update(
@@ -345,11 +348,7 @@ class PostgresStore:
             return self._copied.store.frequencies(words_)
 
         def work(tx: Tx) -> tuple[int, Mapping[str, int]]:
-            spelt = words.plain(words_)
-            terms = [term for some in spelt.values() for term in some]
-            counts = self._asks.frequencies().of(tx, words.PRESENT, terms)
-            found = {word: min((counts[term] for term in some), default=0) for word, some in spelt.items()}
-            return tx.counters.documents, found
+            return tx.counters.documents, keywords.frequencies(tx, self._asks.frequencies(), words_)
 
         return self._read(work)
 

@@ -1,7 +1,6 @@
-"""Terms of texts, made by FTS5's own tokenizer, and BM25's numbers for them."""
+"""Terms of texts, made by FTS5's own tokenizer."""
 
 import hashlib
-import math
 import threading
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -11,12 +10,11 @@ import apsw
 
 from thinkback.model import StoredRecord
 from thinkback.stores.segmentation import segment
-from thinkback.stores.sqlite.fulltext import EXACT_TOKENIZER, indexed
+from thinkback.stores.sqlite.fulltext import EXACT_TOKENIZER, indexed, spelt
 from thinkback.stores.sqlite.impact import tokens
+from thinkback.stores.stemming import Columns
 
 PRESENT, THEMES = 0, 1  # the classes of postings: what was said, and what was derived from it
-K1, B = 1.2, 0.75
-_LEAST_IDF = 1e-6
 _LONGEST = 200  # bytes of a term that are kept as they are; index entries have a limit
 _local = threading.local()
 
@@ -31,10 +29,11 @@ def reader() -> apsw.Connection:
 
 def terms_of(text: str) -> list[str]:
     """The terms of a text as postings spell them."""
-    return [_kept(word) for word in tokens(reader(), text)]
+    return [kept(word) for word in tokens(reader(), text)]
 
 
-def _kept(word: bytes) -> str:
+def kept(word: bytes) -> str:
+    """A term as postings spell it; of a very long one only the beginning is legible."""
     if len(word) <= _LONGEST:
         return word.decode(errors="replace")
     start = word[: _LONGEST // 2].decode(errors="ignore")
@@ -43,13 +42,18 @@ def _kept(word: bytes) -> str:
 
 def counted(record: StoredRecord) -> tuple[Counter[str], int]:
     """How often each term stands in a version's text, essence and tags, and how many terms there are."""
-    terms = [term for column in indexed(record) for term in terms_of(column)]
+    return counts_of(indexed(record))
+
+
+def counts_of(columns: Columns) -> tuple[Counter[str], int]:
+    """How often each term stands in these columns, and how many terms there are."""
+    terms = [term for column in columns for term in terms_of(column)]
     return Counter(terms), len(terms)
 
 
 def exact_length(record: StoredRecord) -> int:
     """How many words a version has when they are taken as they are spelt."""
-    return sum(map(exact_count, indexed(record)))
+    return sum(map(exact_count, spelt(record)))
 
 
 def exact_count(text: str) -> int:
@@ -64,17 +68,6 @@ def exact_count(text: str) -> int:
 def plain(words: Iterable[str]) -> dict[str, list[str]]:
     """The terms of each word."""
     return {word: terms_of(segment(word)) for word in words}
-
-
-def idf(rows: int, holding: int) -> float:
-    """BM25's weight of a term, as FTS5 has it."""
-    weight = math.log((rows - holding + 0.5) / (holding + 0.5))
-    return _LEAST_IDF if weight <= 0.0 else weight
-
-
-def average(tokens: int, rows: int) -> float:
-    """The mean length of a row."""
-    return (tokens / rows if rows else 1.0) or 1.0
 
 
 def distinct(terms: Sequence[str]) -> list[str]:

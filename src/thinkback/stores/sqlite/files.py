@@ -12,6 +12,7 @@ import apsw
 
 from thinkback.errors import Action, NotAStore, Remedy, StoreDamaged, StoreError, StoreReadOnly, StoreTooNew
 from thinkback.stores.sqlite import filters, schema
+from thinkback.stores.sqlite.bm25 import BY_FORMS, Bm25
 from thinkback.stores.sqlite.fork import gate
 
 MEMORY = ":memory:"
@@ -109,6 +110,7 @@ def connect(path: str, read_only: bool, patience: Patience) -> apsw.Connection:
         "PRAGMA cache_size = -32768; PRAGMA journal_size_limit = 67108864; PRAGMA trusted_schema = OFF"
     ).fetchall()
     filters.install(connection)
+    connection.register_fts5_function(BY_FORMS, Bm25())
     return connection
 
 

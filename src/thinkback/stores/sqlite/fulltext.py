@@ -1,13 +1,16 @@
 """The full-text tables: insert, retire and delete rows."""
 
-from collections.abc import Collection, Iterable, Sequence
+import json
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Any
 
 import apsw
 
+from thinkback.languages import TELLING
 from thinkback.model import REFLECTION, Filter, StoredRecord
 from thinkback.stores.segmentation import segment
 from thinkback.stores.sqlite.rows import listed
+from thinkback.stores.stemming import Columns, stems
 
 PRESENT, THEMES, HISTORY = "fts", "fts_themes", "fts_history"
 TABLES = (PRESENT, THEMES, HISTORY)
@@ -20,14 +23,30 @@ _MAX_TOKEN = 32768  # bytes; FTS5 truncates longer tokens
 _LONG = 1024  # bytes; a word that is longer is none, but may be indexed
 
 
-def indexed(record: StoredRecord) -> tuple[str, str, str]:
-    """The three columns of a record's full-text row."""
+def spelt(record: StoredRecord) -> Columns:
+    """The three columns of a record's row in the index of words as they are spelt."""
     return columns(record.text, record.essence, record.tags)
 
 
-def columns(text: str, essence: str | None, tags: Iterable[str]) -> tuple[str, str, str]:
-    """Text, essence and tags as they are indexed."""
-    return segment(text), segment(essence) if essence else "", segment(" ".join(tags))
+def indexed(record: StoredRecord) -> Columns:
+    """The three columns of a record's row in an index of stems."""
+    return by_stem(record.kind, spelt(record))
+
+
+def columns_of(kind: str, text: str, essence: str | None, tags: Sequence[str], exact: bool = False) -> Columns:
+    """The same of a row whose record was not made."""
+    said = columns(text, essence, tags)
+    return said if exact else by_stem(kind, said)
+
+
+def by_stem(kind: str, columns: Columns) -> Columns:
+    """The columns of an index of stems; reflections, which are derived from memories of any language, have English ones."""
+    return columns if kind == REFLECTION else stems(columns)
+
+
+def columns(text: str, essence: str | None, tags: Sequence[str]) -> Columns:
+    """Text, essence and tags as they are spelt."""
+    return segment(text), segment(essence) if essence else "", segment(" ".join(tags)) if tags else ""
 
 
 def home(kind: str) -> str:
@@ -48,12 +67,16 @@ def homes(filter: Filter) -> list[str]:
 def put(connection: apsw.Connection, rows: Iterable[tuple[int, StoredRecord]], table: str | None = None) -> None:
     """Index versions by row number, in the table of their kind unless one is named."""
     places: dict[str, list[tuple[int, str, str, str]]] = {}
+    exact: list[tuple[int, str, str, str]] = []
     for seq, record in rows:
-        places.setdefault(table or home(record.kind), []).append((seq, *indexed(record)))
-    for place, found in places.items():
-        connection.executemany(insert_sql(place), found)
-        if table is None:
-            connection.executemany(insert_sql(EXACT), found)
+        said = spelt(record)
+        exact.append(row := (seq, *said))
+        found = by_stem(record.kind, said)
+        places.setdefault(table or home(record.kind), []).append(row if found is said else (seq, *found))
+    for place, stemmed in places.items():
+        connection.executemany(insert_sql(place), stemmed)
+    if table is None:
+        connection.executemany(insert_sql(EXACT), exact)
 
 
 def insert_sql(table: str) -> str:
@@ -83,12 +106,20 @@ def drop(connection: apsw.Connection, seqs: Sequence[int]) -> None:
 
 def _words(connection: apsw.Connection, seqs: Sequence[int]) -> set[bytes]:
     """The terms of these versions, stemmed and as they are spelt."""
-    tokenizers = [connection.fts5_tokenizer(name, list(options)) for name, *options in (TOKENIZER, EXACT_TOKENIZER)]
+    by_stem, exact = (connection.fts5_tokenizer(name, list(options)) for name, *options in (TOKENIZER, EXACT_TOKENIZER))
     sql = " UNION ALL ".join(
         f"SELECT {', '.join(COLUMNS)} FROM {table} WHERE rowid IN (SELECT value FROM json_each(?1))" for table in TABLES
     )
-    texts = [text.encode() for row in connection.execute(sql, (listed(seqs),)) for text in row if text]
-    return {word for text in texts for tokenizer in tokenizers for word in tokenised(tokenizer, text)}
+    held: list[tuple[Any, ...]] = connection.execute(sql, (listed(seqs),)).fetchall()
+    said = [row[1:] for row in _spelt(connection, seqs)]
+    return {
+        word
+        for tokenizer, rows in ((by_stem, held), (exact, said))
+        for row in rows
+        for text in row
+        if text
+        for word in tokenised(tokenizer, text.encode())
+    }
 
 
 def tokenised(tokenizer: apsw.FTS5Tokenizer, text: bytes) -> list[bytes]:
@@ -99,10 +130,22 @@ def tokenised(tokenizer: apsw.FTS5Tokenizer, text: bytes) -> list[bytes]:
 
 def _drop_exact(connection: apsw.Connection, seqs: Sequence[int]) -> None:
     """An index that keeps no text is told what a row held."""
-    row = f"rowid, {', '.join(COLUMNS)}"
-    for table in (PRESENT, THEMES):
-        sql = f"INSERT INTO {EXACT} ({EXACT}, {row}) SELECT 'delete', {row} FROM {table} WHERE rowid = ?"
-        connection.executemany(sql, ((seq,) for seq in seqs))
+    sql = f"INSERT INTO {EXACT} ({EXACT}, rowid, {', '.join(COLUMNS)}) VALUES ('delete', ?, ?, ?, ?)"
+    connection.executemany(sql, _spelt(connection, seqs, f" AND seq IN (SELECT id FROM {EXACT}_docsize)"))
+
+
+def _spelt(connection: apsw.Connection, seqs: Sequence[int], also: str = "") -> list[tuple[int, str, str, str]]:
+    """The columns of these versions as they are spelt, after their numbers."""
+    sql = f"SELECT seq, text, essence, tags FROM memories WHERE seq IN (SELECT value FROM json_each(?)){also}"
+    rows: list[Any] = connection.execute(sql, (listed(seqs),)).fetchall()
+    return [(seq, *columns(text, essence, json.loads(tags))) for seq, text, essence, tags in rows]
+
+
+def present_as_spelt(connection: apsw.Connection) -> Iterator[tuple[int, str, str, str]]:
+    """The columns of all present versions as they are spelt, after their numbers."""
+    rows = "SELECT seq, text, essence, tags FROM memories WHERE retired_at IS NULL AND json_valid(tags)"
+    for seq, text, essence, tags in connection.execute(rows):
+        yield seq, *columns(text, essence, json.loads(tags))
 
 
 def _beginnings(connection: apsw.Connection, table: str, words: Collection[bytes]) -> list[str]:
@@ -131,3 +174,27 @@ def _is_unsaid(connection: apsw.Connection, table: str, beginning: str) -> bool:
     connection.execute(f"CREATE VIRTUAL TABLE IF NOT EXISTS temp.{table}_words USING fts5vocab(main, {table}, row)")
     next_word = connection.execute(f"SELECT term FROM temp.{table}_words WHERE term >= ? LIMIT 1", (beginning,)).get
     return next_word is None or not next_word.startswith(beginning)
+
+
+def stem(connection: apsw.Connection, chunk: int) -> Iterator[tuple[int, int]]:
+    """Index texts that an older version wrote by the stems of their language; says how far it is, and of how much."""
+    either, held = " OR ".join(f'"{word}"' for word in sorted(TELLING)), ", ".join(COLUMNS)
+    found: list[tuple[str, int]] = [
+        (table, seq)
+        for table in (PRESENT, HISTORY)
+        for (seq,) in connection.execute(f"SELECT rowid FROM {table} WHERE {table} MATCH ? ORDER BY rowid", (either,))
+    ]
+    changed = False
+    for done, (table, seq) in enumerate(found, 1):
+        kind = connection.execute("SELECT kind FROM memories WHERE seq = ?", (seq,)).get
+        (said,) = connection.execute(f"SELECT {held} FROM {table} WHERE rowid = ?", (seq,))
+        row = by_stem(kind or REFLECTION, (str(said[0]), str(said[1]), str(said[2])))
+        if row != said:
+            connection.execute(f"DELETE FROM {table} WHERE rowid = ?", (seq,))
+            connection.execute(insert_sql(table), (seq, *row))
+            changed = True
+        if done % chunk == 0 or done == len(found):
+            yield done, len(found)
+    if changed:  # postings that any process holds, in memory or in files, were read from the old index
+        sql = "UPDATE counters SET changes = changes + 1, removed_before = changes + 1"
+        connection.execute(sql)

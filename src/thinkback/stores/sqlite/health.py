@@ -104,14 +104,14 @@ def _full_text(connection: apsw.Connection) -> Iterator[Problem]:
             continue
         indexed = ", ".join(f"f.{name}" for name in fulltext.COLUMNS)
         sql = (
-            f"SELECT m.id, m.text, m.essence, m.tags, f.rowid, {indexed} "
+            f"SELECT m.id, m.kind, m.text, m.essence, m.tags, f.rowid, {indexed} "
             f"FROM memories m LEFT JOIN {table} f ON f.rowid = m.seq WHERE {state} AND json_valid(m.tags)"
         )
         wrong: dict[str, list[str]] = {"are not in the index": [], "are indexed with another text": []}
-        for id, text, essence, tags, seq, *found in connection.execute(sql):
+        for id, kind, text, essence, tags, seq, *found in connection.execute(sql):
             if seq is None:
                 wrong["are not in the index"].append(id)
-            elif tuple(found) != fulltext.columns(text, essence, json.loads(tags)):
+            elif tuple(found) != fulltext.columns_of(kind, text, essence, json.loads(tags)):
                 wrong["are indexed with another text"].append(id)
         extra = f"SELECT rowid FROM {table} WHERE rowid NOT IN (SELECT m.seq FROM memories m WHERE {state})"
         wrong["are in the index and not in the store"] = [str(seq) for seq in _column(connection, extra)]
@@ -121,11 +121,11 @@ def _full_text(connection: apsw.Connection) -> Iterator[Problem]:
 
 
 def _exact_words(connection: apsw.Connection) -> Iterator[Problem]:
-    """Compare the exact index, which keeps no text, with a new one made from what the stemmed ones hold."""
+    """Compare the exact index, which keeps no text, with a new one made from the memories."""
     there = set(_column(connection, "SELECT name FROM sqlite_schema WHERE type = 'table'"))
     if fulltext.EXACT not in there:
         yield Problem("full text", f"the full-text index {fulltext.EXACT} is gone")
-    elif {fulltext.PRESENT, fulltext.THEMES} <= there:
+    else:
         with _exact_anew(connection) as pairs:
             for one, other in pairs:
                 both = f"SELECT * FROM ({one} EXCEPT {other}) UNION ALL SELECT * FROM ({other} EXCEPT {one})"
@@ -138,7 +138,7 @@ def _exact_words(connection: apsw.Connection) -> Iterator[Problem]:
 @contextmanager
 def _exact_anew(connection: apsw.Connection) -> Iterator[list[tuple[str, str]]]:
     """Pairs of queries that agree if the exact index is right: the rows with their lengths, and the words with their counts."""
-    anew, row = "exact_anew", f"rowid, {', '.join(fulltext.COLUMNS)}"
+    anew = "exact_anew"
     made = {anew: schema.full_text(f"temp.{anew}", exact=True)} | {
         name: f"CREATE VIRTUAL TABLE temp.{name} USING fts5vocab({schema_name}, {table}, row)"
         for name, schema_name, table in (("exact_kept", "main", fulltext.EXACT), ("exact_said", "temp", anew))
@@ -146,8 +146,7 @@ def _exact_anew(connection: apsw.Connection) -> Iterator[list[tuple[str, str]]]:
     try:
         for sql in made.values():
             connection.execute(sql)
-        for table in (fulltext.PRESENT, fulltext.THEMES):
-            connection.execute(f"INSERT INTO temp.{anew} ({row}) SELECT {row} FROM {table}")
+        connection.executemany(fulltext.insert_sql(f"temp.{anew}"), fulltext.present_as_spelt(connection))
         words = "SELECT term, doc, cnt FROM temp.{}"
         lengths = "SELECT id, sz FROM {}_docsize"
         yield [

@@ -4,9 +4,10 @@ The versions known then get a separate index in memory, so that only they count 
 one the store would have given at that moment. Indexes of the last few moments are kept until the store changes.
 """
 
+import json
 import threading
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import apsw
@@ -15,12 +16,13 @@ from numpy.typing import NDArray
 
 from thinkback.model import REFLECTION, Filter, KeywordQuery, Scored
 from thinkback.stores.sqlite import schema
+from thinkback.stores.sqlite.bm25 import BY_FORMS, Bm25
 from thinkback.stores.sqlite.catalogue import Catalogue, retired, versions
-from thinkback.stores.sqlite.filters import clause
-from thinkback.stores.sqlite.fulltext import COLUMNS, EXACT, PRESENT, TABLES, THEMES, homes, insert_sql
+from thinkback.stores.sqlite.filters import Clause, clause
+from thinkback.stores.sqlite.fulltext import COLUMNS, EXACT, PRESENT, TABLES, THEMES, columns, homes, insert_sql
 from thinkback.stores.sqlite.impact import Impact, best, known
 from thinkback.stores.sqlite.index_cache import View
-from thinkback.stores.sqlite.keywords import first_accepted, score_sql
+from thinkback.stores.sqlite.keywords import all_forms, asked, first_accepted
 from thinkback.stores.sqlite.rows import listed
 
 _MOMENTS_KEPT = 2
@@ -56,13 +58,19 @@ class HistoryIndex:
         return sorted(hits, key=lambda hit: (-hit.score, hit.id))[:limit]
 
     def search_postings(
-        self, connection: apsw.Connection, view: View, terms: Sequence[bytes], filter: Filter, limit: int
+        self,
+        connection: apsw.Connection,
+        view: View,
+        query: KeywordQuery,
+        terms: Sequence[bytes],
+        filter: Filter,
+        limit: int,
     ) -> list[Scored]:
         """The same for plain words, from postings: those of the present, and of versions that were retired since."""
         if view.impact is None or filter.known_at is None or limit <= 0:
             return []
         impact, catalogue, past = self._earlier(connection, view, view.impact, filter.known_at)
-        scores = impact.scores(terms, catalogue)
+        scores = impact.scores(all_forms(connection, query) if impact.stemmed else terms, catalogue)
         here = np.isin(past, retired(connection, filter))
         rows = best(scores, np.concatenate([view.catalogue.mask(filter, connection), here]), limit)
         gone = past[rows[rows >= view.catalogue.size] - view.catalogue.size].tolist()
@@ -99,22 +107,31 @@ class HistoryIndex:
 
 
 def _matching(then: apsw.Connection, table: str, query: KeywordQuery) -> list[tuple[Any, ...]]:
-    sql = f"SELECT rowid, {score_sql(table)} FROM {table} WHERE {table} MATCH ?"
+    query, score = asked(then, table, query)
+    sql = f"SELECT rowid, {score} FROM {table} WHERE {table} MATCH ?"
     return first_accepted(query, lambda expression: then.execute(sql, (expression,)).fetchall())
 
 
 def _indexed(connection: apsw.Connection, filter: Filter, exact: bool) -> apsw.Connection:
+    """The versions known then: by what the indexes of stems hold, or by words as they are spelt in the memories themselves."""
     known = clause(Filter(now=filter.now, known_at=filter.known_at, everything=True))
-    columns = ", ".join(f"f.{name}" for name in COLUMNS)
-    parts = (
-        f"SELECT m.seq, {columns} FROM memories m JOIN {table} f ON f.rowid = m.seq WHERE {known.sql} AND m.kind {{kind}}"
+    then = apsw.Connection(":memory:")
+    then.register_fts5_function(BY_FORMS, Bm25())
+    for table, kind in ((EXACT if exact else PRESENT, "<>"), (EXACT if exact else THEMES, "=")):
+        then.execute(schema.full_text(f"IF NOT EXISTS {table}", exact))
+        with then:
+            then.executemany(insert_sql(table), _versions(connection, known, f"m.kind {kind} ?", exact))
+    return then
+
+
+def _versions(connection: apsw.Connection, known: Clause, of_kind: str, exact: bool) -> Iterable[tuple[Any, ...]]:
+    if exact:
+        sql = f"SELECT m.seq, m.text, m.essence, m.tags FROM memories m WHERE {known.sql} AND {of_kind}"
+        found = connection.execute(sql, (*known.bindings, REFLECTION))
+        return ((seq, *columns(text, essence, json.loads(tags))) for seq, text, essence, tags in found)
+    held = ", ".join(f"f.{name}" for name in COLUMNS)
+    sql = " UNION ALL ".join(
+        f"SELECT m.seq, {held} FROM memories m JOIN {table} f ON f.rowid = m.seq WHERE {known.sql} AND {of_kind}"
         for table in TABLES
     )
-    sql = " UNION ALL ".join(parts)
-    then = apsw.Connection(":memory:")
-    for table, kind in ((EXACT if exact else PRESENT, "<> ?"), (EXACT if exact else THEMES, "= ?")):
-        then.execute(schema.full_text(f"IF NOT EXISTS {table}", exact))
-        rows = connection.execute(sql.format(kind=kind), (*known.bindings, REFLECTION) * len(TABLES))
-        with then:
-            then.executemany(insert_sql(table), rows)
-    return then
+    return connection.execute(sql, (*known.bindings, REFLECTION) * len(TABLES))

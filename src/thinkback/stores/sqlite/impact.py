@@ -8,7 +8,6 @@ the term. The order of operations is FTS5's own, so a score is the same to the l
 index; rows added later are tokenised here and kept in small segments that are merged when they are of similar size.
 """
 
-import math
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -21,12 +20,14 @@ from numpy.typing import NDArray
 from thinkback.model import REFLECTION, Filter, Floats
 from thinkback.stores.index.postings import MappedPostings, Triples
 from thinkback.stores.index.reach import largest
+from thinkback.stores.sqlite.bm25 import K1, B, idf
 from thinkback.stores.sqlite.catalogue import Catalogue, Delta, Mask, Rows, extended, retired
 from thinkback.stores.sqlite.fulltext import COLUMNS, HISTORY, PRESENT, TOKENIZER, WEIGHTS, tokenised
 from thinkback.stores.sqlite.rows import listed
+from thinkback.stores.stemming import STEMMED
 
-_K1, _B = 1.2, 0.75
-_LEAST_IDF = 1e-6
+Term = bytes | tuple[bytes, ...]  # a term, or the forms of a word
+_STEMMED = STEMMED.encode()
 _REBUILD_SHARE = 4  # rebuilt from the index when the later segments hold more than a quarter of the first one's rows
 _REBUILD_ROWS = 2000
 _TOKENS_KEPT = 10_000
@@ -59,13 +60,13 @@ class Gains:
     """The rows of terms that were asked for, and what each adds to their scores, at one state of the index."""
 
     def __init__(self) -> None:
-        self._found: dict[bytes, tuple[Rows, Floats]] = {}
+        self._found: dict[Term, tuple[Rows, Floats]] = {}
         self._size = 0
 
-    def get(self, term: bytes) -> tuple[Rows, Floats] | None:
+    def get(self, term: Term) -> tuple[Rows, Floats] | None:
         return self._found.get(term)
 
-    def put(self, term: bytes, parts: Sequence[tuple[NDArray[Any], Floats]]) -> tuple[Rows, Floats]:
+    def put(self, term: Term, parts: Sequence[tuple[NDArray[Any], Floats]]) -> tuple[Rows, Floats]:
         rows = np.concatenate([np.zeros(0, dtype=np.intp), *(rows for rows, _ in parts)])
         found = rows, np.concatenate([np.zeros(0), *(gains for _, gains in parts)])
         if self._size + len(rows) > _MOST_GAINS:
@@ -83,10 +84,11 @@ class Impact:
     lengths: NDArray[np.int64]
     norms: Floats  # k1 · (1 − b + b · D / avgdl) of every row
     alive: int
+    stemmed: bool  # whether a text has stems of a language other than English
     known: "Gains" = field(default_factory=lambda: Gains())
 
-    def scores(self, terms: Sequence[bytes], catalogue: Catalogue) -> Floats:
-        """The BM25 score of every row; 0 where no term occurs."""
+    def scores(self, terms: Sequence[Term], catalogue: Catalogue) -> Floats:
+        """The BM25 score of every row; 0 where no term occurs. Forms of a word that are given together share a weight."""
         found = [self.known.get(term) or self.known.put(term, self._gains(term, catalogue)) for term in terms]
         if not found:
             return np.zeros(catalogue.size)
@@ -108,14 +110,18 @@ class Impact:
                 total += len(found[0])
         return total
 
-    def _gains(self, term: bytes, catalogue: Catalogue) -> list[tuple[NDArray[Any], Floats]]:
-        found = [postings for segment in self.segments if (postings := _postings(segment, term, catalogue)) is not None]
+    def _gains(self, term: Term, catalogue: Catalogue) -> list[tuple[NDArray[Any], Floats]]:
+        found = [
+            postings
+            for form in ((term,) if isinstance(term, bytes) else term)
+            for segment in self.segments
+            if (postings := _postings(segment, form, catalogue)) is not None
+        ]
         hits = sum(len(rows) for rows, _ in found)
         if not hits:
             return []
-        idf = math.log((self.alive - hits + 0.5) / (hits + 0.5))
-        idf = _LEAST_IDF if idf <= 0.0 else idf
-        return [(rows, idf * ((f * (_K1 + 1.0)) / (f + self.norms[rows]))) for rows, f in found]
+        weight = idf(self.alive, hits)
+        return [(rows, weight * ((f * (K1 + 1.0)) / (f + self.norms[rows]))) for rows, f in found]
 
 
 def _postings(
@@ -281,5 +287,5 @@ def measured(
     alive = int(np.count_nonzero(catalogue.alive & ~catalogue.among("kind", (REFLECTION,))))
     here = lengths[: catalogue.size]
     average = float(here[catalogue.alive].sum()) / alive if alive else 1.0
-    norms = _K1 * (1 - _B + _B * here.astype(np.float64) / (average or 1.0))
-    return Impact(segments, lengths, norms, alive)
+    norms = K1 * (1 - B + B * here.astype(np.float64) / (average or 1.0))
+    return Impact(segments, lengths, norms, alive, any(segment.find(_STEMMED) is not None for segment in segments))

@@ -13,11 +13,13 @@ from thinkback.model import REFLECTION, Filter, KeywordQuery, Scored
 from thinkback.stores.base import REFUSED
 from thinkback.stores.segmentation import segment
 from thinkback.stores.sqlite import damage
+from thinkback.stores.sqlite.bm25 import BY_FORMS
 from thinkback.stores.sqlite.catalogue import Catalogue
 from thinkback.stores.sqlite.filters import clause
-from thinkback.stores.sqlite.fulltext import EXACT, PRESENT, THEMES, WEIGHTS, homes
+from thinkback.stores.sqlite.fulltext import EXACT, HISTORY, PRESENT, THEMES, WEIGHTS, homes
 from thinkback.stores.sqlite.impact import Impact, best, tokens
 from thinkback.stores.sqlite.index_cache import View
+from thinkback.stores.stemming import STEMMED, by_forms, forms
 
 PAYS_FROM_ROWS = 1000  # in smaller stores FTS5 is fast enough
 PAYS_FROM_SEARCH = 3  # a process that asks once or twice does not wait for the postings to be read
@@ -36,15 +38,23 @@ def plain_terms(connection: apsw.Connection, query: KeywordQuery) -> list[bytes]
     return found
 
 
+def all_forms(connection: apsw.Connection, query: KeywordQuery) -> list[tuple[bytes, ...]]:
+    """The query's terms, each with its forms in other languages."""
+    return [
+        tuple(word for form in (term.text, *forms(term.text)) for word in tokens(connection, form))
+        for term in query.terms
+    ]
+
+
 def search_postings(
-    connection: apsw.Connection, view: View, terms: Sequence[bytes], filter: Filter, limit: int
+    connection: apsw.Connection, view: View, query: KeywordQuery, terms: Sequence[bytes], filter: Filter, limit: int
 ) -> list[Scored]:
-    """Best first, ties by id, from postings in memory."""
+    """Best first, ties by id, from postings in memory; `terms` are those of the query."""
     if view.impact is None or limit <= 0:
         return []
     if PRESENT not in homes(filter):
         return []
-    scores = view.impact.scores(terms, view.catalogue)
+    scores = view.impact.scores(all_forms(connection, query) if view.impact.stemmed else terms, view.catalogue)
     rows = best(scores, view.catalogue.mask(filter, connection), limit)
     return view.catalogue.best(rows, scores[rows], limit)
 
@@ -77,9 +87,9 @@ def search_table(
     """Best first, ties by id, in one full-text table."""
     if limit <= 0:
         return []
-    passing = clause(filter)
+    passing, (query, score) = clause(filter), asked(connection, table, query)
     sql = (
-        f"SELECT m.id, {score_sql(table)} AS score FROM {table} f CROSS JOIN memories m ON m.seq = f.rowid "
+        f"SELECT m.id, {score} AS score FROM {table} f CROSS JOIN memories m ON m.seq = f.rowid "
         f"WHERE f.{table} MATCH ? AND {passing.sql} ORDER BY score DESC, m.id LIMIT ?"
     )
     found = first_accepted(
@@ -88,25 +98,48 @@ def search_table(
     return [Scored(id, score) for id, score in found]
 
 
+def asked(connection: apsw.Connection, table: str, query: KeywordQuery) -> tuple[KeywordQuery, str]:
+    """The query as a full-text table is asked it, and the SQL of its scores: by all forms, where it has stems of languages."""
+    if query.mode == "empty" or table not in (PRESENT, HISTORY) or not _is_stemmed(connection, table):
+        return query, score_sql(table)
+    query, sizes = by_forms(query)
+    return query, f"{BY_FORMS}({table}, '{sizes}')" if sizes else score_sql(table)
+
+
+def _is_stemmed(connection: apsw.Connection, table: str) -> bool:
+    found = connection.execute(f"SELECT 1 FROM {table} WHERE {table} MATCH ? LIMIT 1", (f'"{STEMMED}"',)).get
+    return found is not None
+
+
 def frequencies(connection: apsw.Connection, words: Sequence[str]) -> tuple[int, dict[str, int]]:
     """The number of present memories without reflections, and the number that contain each word."""
     sql = "SELECT count(*) FROM memories WHERE retired_at IS NULL AND kind <> ?"
     total = int(connection.execute(sql, (REFLECTION,)).get)
     connection.execute(f"CREATE VIRTUAL TABLE IF NOT EXISTS temp.terms USING fts5vocab(main, {PRESENT}, row)")
     sql = "SELECT doc FROM temp.terms WHERE term = CAST(? AS TEXT)"
-    return total, _rarest(connection, words, lambda term: connection.execute(sql, (term,)).get or 0)
+
+    def count(term: bytes) -> int:
+        return int(connection.execute(sql, (term,)).get or 0)
+
+    return total, _rarest(connection, words, count, stemmed=bool(words) and count(STEMMED.encode()) > 0)
 
 
 def known_frequencies(
     connection: apsw.Connection, impact: Impact, catalogue: Catalogue, words: Sequence[str]
 ) -> tuple[int, dict[str, int]]:
     """The same from postings, which need not be read for it."""
-    return impact.alive, _rarest(connection, words, lambda term: impact.count(term, catalogue))
+    return impact.alive, _rarest(connection, words, lambda term: impact.count(term, catalogue), impact.stemmed)
 
 
-def _rarest(connection: apsw.Connection, words: Sequence[str], count: Callable[[bytes], int]) -> dict[str, int]:
-    """The count of each word, or of its rarest part."""
-    return {word: min(map(count, tokens(connection, segment(word))), default=0) for word in words}
+def _rarest(
+    connection: apsw.Connection, words: Sequence[str], count: Callable[[bytes], int], stemmed: bool
+) -> dict[str, int]:
+    """The count of each word in all its forms, or of its rarest part."""
+    found = {word: min(map(count, tokens(connection, segment(word))), default=0) for word in words}
+    if stemmed:
+        for word in words:
+            found[word] += sum(count(term) for form in forms(word) for term in tokens(connection, form))
+    return found
 
 
 def score_sql(table: str) -> str:

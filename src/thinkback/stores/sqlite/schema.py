@@ -4,16 +4,17 @@ A memory has one row per version in `memories`; the present version is the one t
 `fts_themes` those of them that are reflections, and `fts_history` the retired ones, so that neither reflections nor retired
 versions change the BM25 statistics of present memories. These three stem. `fts_exact` indexes the words of all present versions as
 they are spelt, for phrases, prefixes and recipes whose origin does not stem; it stores no text, and a row is deleted from it by
-what `fts` and `fts_themes` hold. A `seq` is never reused, so caches can rely on it.
+what `memories` holds. A `seq` is never reused, so caches can rely on it.
 """
 
-import json
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from itertools import islice
 
 import apsw
 
-from thinkback.stores.sqlite.fulltext import EXACT, EXACT_TOKENIZER, TOKENIZER, columns, insert_sql
+from thinkback.stores.sqlite import fulltext
+from thinkback.stores.sqlite.fulltext import EXACT, EXACT_TOKENIZER, TOKENIZER, insert_sql, present_as_spelt
 
 APPLICATION_ID = 0x52436C74  # "RClt", at offset 68 of the file
 PAGE_SIZE = 8192
@@ -172,11 +173,9 @@ def exact_words(connection: apsw.Connection) -> Iterator[tuple[int, int]]:
     """Index the words of present memories as they are spelt."""
     create_full_text(connection, EXACT)
     total = int(connection.execute("SELECT count(*) FROM memories WHERE retired_at IS NULL").get)
-    sql = "SELECT seq, text, essence, tags FROM memories WHERE retired_at IS NULL AND json_valid(tags)"
-    found, done = connection.execute(sql), 0
+    found, done = present_as_spelt(connection), 0
     while chunk := list(islice(found, _CHUNK)):
-        rows = ((seq, *columns(text, essence, json.loads(tags))) for seq, text, essence, tags in chunk)
-        connection.executemany(insert_sql(EXACT), rows)
+        connection.executemany(insert_sql(EXACT), chunk)
         done += len(chunk)
         yield done, total
 
@@ -219,6 +218,17 @@ def _what_it_is_about(connection: apsw.Connection) -> None:
     connection.execute(f"CREATE INDEX memories_about ON memories (about_from, about_to, id) {where}")
 
 
+def _stems_of_languages(connection: apsw.Connection) -> Iterator[tuple[int, int]]:
+    """Index texts in German, Spanish and French by their stems; only texts with a word that tells one of them are read."""
+    if connection.execute("SELECT 1 FROM memories LIMIT 1").get is None:
+        return
+    with (
+        suppress(apsw.CorruptError, apsw.SQLError),
+        connection,
+    ):  # of a damaged index nothing is changed; a repair stems too
+        yield from fulltext.stem(connection, _CHUNK)
+
+
 Progress = Callable[[int, int], None]
 Migration = Callable[
     [apsw.Connection], Iterator[tuple[int, int]] | None
@@ -233,6 +243,7 @@ MIGRATIONS: tuple[Migration, ...] = (
     _whose,
     _passages_of_long_texts,
     _what_it_is_about,
+    _stems_of_languages,
 )
 VERSION = len(MIGRATIONS)
 

@@ -394,8 +394,8 @@ class SqliteStore:
             view = self._once("impact", lambda: self._indexes.with_impact(connection, self._pinned))
             self._index_soon(connection)
             if filter.known_at is not None:
-                return self._history.search_postings(connection, view, terms, filter, limit)
-            found = keywords.search_postings(connection, view, terms, filter, limit)
+                return self._history.search_postings(connection, view, query, terms, filter, limit)
+            found = keywords.search_postings(connection, view, query, terms, filter, limit)
             return keywords.with_reflections(connection, found, query, filter, limit)
 
     def _search_history(self, connection: apsw.Connection, query: KeywordQuery, filter: Filter, limit: int) -> Scores:

@@ -110,6 +110,54 @@ class SearchLaws:
         put(store, "nothing")
         assert set(ids(by_keyword(store, "run"))) == {a.id, b.id, c.id}
 
+    def test_german_spanish_and_french_words_are_found_by_their_stems(self, store: Store) -> None:
+        de = put_one(store, "Die Kinder haben in den alten Häusern der Stadt gewohnt", tags=("reisen",))
+        es = put_one(store, "Los niños que vivían en la ciudad cantaron canciones")
+        fr = put_one(store, "Les enfants qui habitaient dans la maison ont chanté des chansons", essence="les chansons")
+        en = put_one(store, "The houses of the painters were painted")
+        for query, found in (
+            ("Haus", de),
+            ("Haeusern alte", de),
+            ("reise", de),
+            ("cantar", es),
+            ("canción", es),
+            ("chanson", fr),
+            ("enfant habite", fr),
+            ("painter", en),
+            ("Häuser AND Kind", de),
+            ("Haus NOT enfants", de),
+            ("content:Städte", de),
+        ):
+            assert ids(by_keyword(store, query)) == [found.id], query
+        assert store.frequencies(["Kinder", "Hauses", "house", "absent"]) == (
+            4,
+            {"Kinder": 1, "Hauses": 1, "house": 1, "absent": 0},
+        )
+
+    def test_as_spelt_words_of_any_language_are_what_they_are(self, store: Store) -> None:
+        record = put_one(store, "Die Kinder haben in den alten Häusern der Stadt gewohnt")
+        assert ids(by_keyword(store, '"alten Häusern"')) == ids(by_keyword(store, "gewohn*")) == [record.id]
+        assert by_keyword(store, '"alte Häuser"') == []
+        store.update(record.id, {"text": "Die Kinder haben in der Hütte gewohnt"}, NOW + 1)
+        assert by_keyword(store, '"alten Häusern"') == by_keyword(store, "Haus") == []
+        assert ids(by_keyword(store, "Haus", Filter(now=NOW + 2, known_at=NOW))) == [record.id]
+        assert ids(by_keyword(store, '"alten Häusern"', Filter(now=NOW + 2, known_at=NOW))) == [record.id]
+        store.forget([record.id])
+        assert by_keyword(store, "Kind") == by_keyword(store, '"Kinder"') == []
+        assert store.check() == []
+
+    def test_the_forms_of_a_word_share_one_weight(self, store: Store) -> None:
+        """Of a word in two of six rows, one of them too short to tell its language, idf = ln((6 − 2 + .5) / (2 + .5))."""
+        guessed = put_one(store, "das ist nicht der Kinder")
+        short = put_one(store, "alle Kinder heute hier so")
+        put(store, *(f"nothing {n} else in here" for n in range(4)))
+        scores = {hit.id: hit.score for hit in by_keyword(store, "kinder")}
+        mean = (6 + 5 + 4 * 5) / 6  # a text that is stemmed by language has a word that says so
+        idf = math.log((6 - 2 + 0.5) / (2 + 0.5))
+        for record, length in ((guessed, 6), (short, 5)):
+            expected = idf * 2.2 / (1 + 1.2 * (1 - 0.75 + 0.75 * length / mean))
+            assert scores[record.id] == pytest.approx(expected, rel=1e-12)
+
     def test_accents_and_case_do_not_matter(self, store: Store) -> None:
         record = put_one(store, "Crème Brûlée")
         assert ids(by_keyword(store, "creme")) == ids(by_keyword(store, "BRULEE")) == [record.id]
