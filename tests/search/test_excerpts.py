@@ -8,7 +8,7 @@ import pytest
 import thinkback
 from thinkback.memory import Memory
 from thinkback.passages import Span, split
-from thinkback.search.excerpts import bm25, coverage, occurrences, stems
+from thinkback.search.excerpts import bm25, coverage, idf, occurrences, stems
 from thinkback.search.selection import tokens
 from thinkback.testing import ToyEmbedder
 
@@ -33,7 +33,8 @@ def test_coverage_adds_the_idf_of_the_words_a_passage_has() -> None:
     best = cat + ran
 
     def covered(*words: str) -> list[float]:
-        return coverage(occurrences(text, spans, stems(words))).tolist()
+        counts = occurrences(text, spans, stems(words))
+        return coverage(counts, idf(counts)).tolist()
 
     assert covered("cats", "ran") == pytest.approx([cat / best, 1.0, ran / best])
     assert covered("bird") == [0.0, 0.0, 0.0]
@@ -43,9 +44,10 @@ def test_coverage_adds_the_idf_of_the_words_a_passage_has() -> None:
 def test_bm25_prefers_the_passage_that_says_it_more_often() -> None:
     counts = np.array([[1.0, 3.0, 0.0]])
     once, thrice = 2.2 * 1 / (1 + 1.2), 2.2 * 3 / (3 + 1.2)
-    assert bm25(counts, [10, 10, 10]).tolist() == pytest.approx([once / thrice, 1.0, 0.0])
+    assert bm25(counts, idf(counts), [10, 10, 10]).tolist() == pytest.approx([once / thrice, 1.0, 0.0])
     short, long = 2.2 / (1 + 1.2 * (0.25 + 0.75 * 0.5)), 2.2 / (1 + 1.2 * (0.25 + 0.75 * 1.5))
-    assert bm25(np.array([[1.0, 1.0]]), [5, 15]).tolist() == pytest.approx([1.0, long / short])
+    both = np.array([[1.0, 1.0]])
+    assert bm25(both, idf(both), [5, 15]).tolist() == pytest.approx([1.0, long / short])
 
 
 def test_words_are_counted_inside_of_passages_and_at_the_beginning_of_words_only() -> None:

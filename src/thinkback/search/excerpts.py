@@ -17,6 +17,7 @@ import numpy as np
 
 from thinkback.model import REFLECTION, Floats, Passage, Passages, Run, StoredRecord
 from thinkback.passages import Span, split
+from thinkback.search.once import Once
 from thinkback.search.query.parse import Query
 from thinkback.search.speakers import asks_assistant, in_first_person, says_user
 from thinkback.stores.base import Store
@@ -26,6 +27,12 @@ _SATURATED, _BY_LENGTH = 1.2, 0.75  # BM25's k1 and b
 _AT_ONCE = 20  # memories whose passages are read together
 _ENDINGS = ("ing", "ed", "es", "s", "ly")
 _SHORTEST_STEM = 3
+
+
+@Once
+def _parts(record: StoredRecord) -> Sequence[Span]:
+    """The passages of a long text that has none in the store."""
+    return split(record.text)
 
 
 class Excerpts:
@@ -64,11 +71,12 @@ class Excerpts:
         stored = self._passages(record.id) if self._present(record) else None
         if stored and stored.spans[-1].end > len(record.text):  # the memory was changed meanwhile
             stored = None
-        spans = () if record.kind == REFLECTION else stored.spans if stored else split(record.text)
+        spans = () if record.kind == REFLECTION else stored.spans if stored else _parts(record)
         if not spans:
             return None
         counts = occurrences(record.text, spans, self._stems)
-        values = COVERED * coverage(counts) + FREQUENT * bm25(counts, [span.end - span.start for span in spans])
+        rare, lengths = idf(counts), [span.end - span.start for span in spans]
+        values = COVERED * coverage(counts, rare) + FREQUENT * bm25(counts, rare, lengths)
         near = self._nearness(record, spans, stored)
         if near is not None:
             values = values + NEAR * near
@@ -131,19 +139,19 @@ def _places(text: str, stem: str) -> Iterator[int]:
         at = text.find(stem, at + 1)
 
 
-def coverage(counts: Floats) -> Floats:
+def coverage(counts: Floats, rare: Floats) -> Floats:
     """How much of the query each passage covers, 1 for the best; 0 everywhere if no word of it occurs."""
-    return _of_best((_idf(counts) * (counts > 0)).sum(axis=0))
+    return _of_best((rare * (counts > 0)).sum(axis=0))
 
 
-def bm25(counts: Floats, lengths: Sequence[int]) -> Floats:
+def bm25(counts: Floats, rare: Floats, lengths: Sequence[int]) -> Floats:
     """Each passage's BM25 among the passages of its memory, 1 for the best; 0 everywhere if no word of the query occurs."""
     relative = np.array(lengths) / max(float(np.mean(lengths)), 1.0)
     damping = _SATURATED * (1 - _BY_LENGTH + _BY_LENGTH * relative)
-    return _of_best((_idf(counts) * (_SATURATED + 1) * counts / (counts + damping)).sum(axis=0))
+    return _of_best((rare * (_SATURATED + 1) * counts / (counts + damping)).sum(axis=0))
 
 
-def _idf(counts: Floats) -> Floats:
+def idf(counts: Floats) -> Floats:
     """A column: the inverse document frequency of each stem."""
     homes = (counts > 0).sum(axis=1, keepdims=True)
     return np.asarray(np.log(1 + (counts.shape[1] - homes + 0.5) / (homes + 0.5)))

@@ -156,9 +156,9 @@ def _read(record: StoredRecord, shown: str, asked: Sequence[_Word], heads: froze
     """
     text = (record.essence or shown if record.kind == REFLECTION else shown)[:LONGEST].lower()
     places: dict[str, list[int]] = {}
-    for place, word in enumerate(_WORD.findall(text)):
-        if word[:3] in heads:
-            places.setdefault(stem(word), []).append(place)
+    likely = [(place, word) for place, word in enumerate(_WORD.findall(text)) if word[:3] in heads]
+    for place, word in likely:
+        places.setdefault(stem(word), []).append(place)
     if record.speaker or record.tags:
         for word in _WORD.findall(" ".join(((record.speaker or "").lower(), *record.tags))):
             places.setdefault(stem(word), [])
