@@ -25,7 +25,8 @@ def _ticking():
 
 def test_the_numbers_are_those_of_the_rankings():
     """q1 finds t1 first; q2 shares 'the' with t3 and 'boat' with t2, equal scores keep their order; q3 gets r1 and r2."""
-    result = bench(DATASET, [OVERLAP], Toy().open, BenchSettings(timer=_ticking()))
+    cpu = count()
+    result = bench(DATASET, [OVERLAP], Toy().open, BenchSettings(timer=_ticking(), cpu_timer=lambda: next(cpu) * 0.003))
     recipe = result.recipes[0]
     assert [r.ids for r in recipe.rankings] == [("t1", "t3", "t2"), ("t1", "t2", "t3"), ("r1", "r2")]
     assert (result.n, recipe.missing) == (3, 0)
@@ -36,6 +37,7 @@ def test_the_numbers_are_those_of_the_rankings():
     assert recipe.categories["easy"].means["any@1"].mean == 0.5
     assert recipe.categories["hard"].means["any@1"].mean == 1.0
     assert (recipe.p50_ms, recipe.p95_ms) == (pytest.approx(2.0), pytest.approx(2.0))
+    assert recipe.cpu_ms == pytest.approx(3.0)
 
 
 def test_what_is_left_out_is_said():
@@ -55,7 +57,9 @@ def test_one_recipe_has_nothing_to_be_compared_with():
 
 
 def test_the_result_is_the_same_every_time():
-    first, second = (bench(DATASET, [OVERLAP], Toy().open, BenchSettings(timer=_ticking())) for _ in range(2))
+    first, second = (
+        bench(DATASET, [OVERLAP], Toy().open, BenchSettings(timer=_ticking(), cpu_timer=_ticking())) for _ in range(2)
+    )
     assert first == second
 
 

@@ -22,6 +22,7 @@ def _ranking(question="q1", **changes):
         "ids": ("x", "a"),
         "scores": (0.9, 1 / 3),
         "ms": 1.5,
+        "cpu_ms": 1.25,
         "text": "Where is the — “boat”?",
         "category": "4",
         "group": "talk",
@@ -41,6 +42,7 @@ def test_a_line_holds_everything_needed_to_score_again():
         "ids": ["x", "a"],
         "scores": [0.9, 1 / 3],
         "ms": 1.5,
+        "cpu_ms": 1.25,
         "why": "lost",
     }
 

@@ -68,6 +68,7 @@ class BenchSettings:
     bootstrap: Bootstrap = DEFAULT
     progress: Progress | None = None
     timer: Callable[[], float] = time.perf_counter
+    cpu_timer: Callable[[], float] = time.process_time
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +80,7 @@ class RecipeResult:
     categories: Mapping[str, Summary]
     p50_ms: float
     p95_ms: float
+    cpu_ms: float
     missing: int
     rankings: tuple[Ranking, ...] = field(repr=False)
 
@@ -217,9 +219,9 @@ def _slug(name: str) -> str:
 
 
 def _ask(question: Question, recall: Recall, run: str, settings: BenchSettings) -> Ranking:
-    start = settings.timer()
+    start, cpu_start = settings.timer(), settings.cpu_timer()
     answer = recall(question, settings.depth)
-    ms = (settings.timer() - start) * 1000
+    cpu_ms, ms = (settings.cpu_timer() - cpu_start) * 1000, (settings.timer() - start) * 1000
     kept = [pair for pair in zip(answer.ids, answer.scores, strict=True) if pair[0] not in question.excluded]
     ids = tuple(document_id for document_id, _ in kept)
     rank = first_rank(question.gold, ids)
@@ -230,6 +232,7 @@ def _ask(question: Question, recall: Recall, run: str, settings: BenchSettings) 
         ids=ids,
         scores=tuple(float(value) for _, value in kept),
         ms=ms,
+        cpu_ms=cpu_ms,
         text=question.text,
         category=question.category,
         group=question.corpus_id,
@@ -258,6 +261,7 @@ def _result(
         categories=by_category(table, settings.bootstrap),
         p50_ms=p50,
         p95_ms=p95,
+        cpu_ms=float(np.mean([ranking.cpu_ms for ranking in ordered])) if ordered else 0.0,
         missing=table.missing,
         rankings=ordered,
     )

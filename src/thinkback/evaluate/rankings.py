@@ -1,7 +1,7 @@
 """Raw rankings on disk, one JSON line for each question, from which any metric can be computed and a run resumed.
 
 A line holds `run` (the identity of dataset, recipe and embedder), `question`, `text`, `category`, `group` (the corpus),
-`gold` (id to grade), `ids` and `scores` (best first), `ms`, and `why` where an explanation was requested.
+`gold` (id to grade), `ids` and `scores` (best first), `ms`, `cpu_ms`, and `why` where an explanation was requested.
 """
 
 import json
@@ -26,6 +26,7 @@ class Ranking:
     ids: tuple[str, ...]
     scores: tuple[float, ...]
     ms: float = 0.0
+    cpu_ms: float = 0.0
     text: str = ""
     category: str = ""
     group: str = ""
@@ -50,6 +51,7 @@ def to_line(ranking: Ranking) -> str:
         "ids": list(ranking.ids),
         "scores": list(ranking.scores),
         "ms": round(ranking.ms, 3),
+        "cpu_ms": round(ranking.cpu_ms, 3),
     }
     if ranking.why:
         fields["why"] = ranking.why
@@ -86,6 +88,7 @@ def _from_node(node: Node) -> Ranking:
         ids=ids,
         scores=scores,
         ms=_number(node.get("ms")) if node.has("ms") else 0.0,
+        cpu_ms=_number(node.get("cpu_ms")) if node.has("cpu_ms") else 0.0,
         text=_optional(node, "text"),
         category=_optional(node, "category"),
         group=_optional(node, "group"),

@@ -129,9 +129,10 @@ def _table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 def _overall(result: BenchResult) -> str:
     rows = [
-        [escape(r.contender.name), *_cells(r.overall), f"{r.p50_ms:.1f}", f"{r.p95_ms:.1f}"] for r in result.recipes
+        [escape(r.contender.name), *_cells(r.overall), f"{r.p50_ms:.1f}", f"{r.p95_ms:.1f}", f"{r.cpu_ms:.1f}"]
+        for r in result.recipes
     ]
-    table = _table(["recipe", *result.recipes[0].overall.means, "p50 ms", "p95 ms"], rows)
+    table = _table(["recipe", *result.recipes[0].overall.means, "p50 ms", "p95 ms", "cpu ms"], rows)
     return table + "".join(_identity(recipe) for recipe in result.recipes)
 
 

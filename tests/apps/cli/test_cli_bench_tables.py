@@ -22,10 +22,9 @@ CONTENDERS = [Contender("nothing"), Contender("overlap", "f00d", "toy-embedder",
 
 @pytest.fixture(scope="module")
 def result():
-    timer = iter(range(1000))
-    return bench(
-        DATASET, CONTENDERS, Toy("overlap", "nothing").open, BenchSettings(timer=lambda: float(next(timer)) / 100)
-    )
+    timer, cpu_timer = iter(range(1000)), iter(range(1000))
+    settings = BenchSettings(timer=lambda: next(timer) / 100, cpu_timer=lambda: next(cpu_timer) / 50)
+    return bench(DATASET, CONTENDERS, Toy("overlap", "nothing").open, settings)
 
 
 def _printed(renderable, width=240):
@@ -38,7 +37,19 @@ def _printed(renderable, width=240):
 
 def test_the_terminal_shows_every_number_a_reader_needs(result):
     text = _printed(bench_tables(result))
-    for needed in ("n = 3", "any@1", "all@5", "recall@10", "mrr", "ndcg@10", "p50 ms", "f00d", "toy-embedder", "10.0"):
+    for needed in (
+        "n = 3",
+        "any@1",
+        "all@5",
+        "recall@10",
+        "mrr",
+        "ndcg@10",
+        "p50 ms",
+        "cpu ms",
+        "f00d",
+        "toy-embedder",
+        "10.0",
+    ):
         assert needed in text
     assert ".667" in text
     assert "overlap − nothing" in text
@@ -65,6 +76,7 @@ def test_plain_data_is_json_and_complete(result):
     assert overlap["metrics"]["any@1"]["low"] <= 2 / 3 <= overlap["metrics"]["any@1"]["high"]
     assert overlap["categories"]["easy"]["n"] == 2
     assert overlap["p50_ms"] == 10.0
+    assert overlap["cpu_ms"] == 20.0
     assert data["differences"][0]["metrics"]["any@5"] == {"mean": 1.0, "low": 1.0, "high": 1.0}
 
 

@@ -15,6 +15,7 @@ from thinkback.evaluate.scores import Interval, Summary
 from thinkback.evaluate.tune import Tuned
 
 _CAPTION = "mean, and below it the 95 % interval"
+_TIMES = ("p50 ms", "p95 ms", "cpu ms")
 
 
 def bench_tables(result: BenchResult) -> Group:
@@ -48,10 +49,11 @@ def answers_table(dataset: str, found: Sequence[Answers]) -> Table:
 
 def _overall(result: BenchResult) -> Table:
     metrics = result.recipes[0].overall.means
-    table = _table(f"{result.dataset}, n = {result.n}", "recipe", *metrics, "p50 ms", "p95 ms", caption=_CAPTION)
+    table = _table(f"{result.dataset}, n = {result.n}", "recipe", *metrics, *_TIMES, caption=_CAPTION)
     for recipe in result.recipes:
         cells = [_interval(interval) for interval in recipe.overall.means.values()]
-        table.add_row(Text(recipe.contender.name), *cells, f"{recipe.p50_ms:.1f}", f"{recipe.p95_ms:.1f}")
+        times = (f"{ms:.1f}" for ms in (recipe.p50_ms, recipe.p95_ms, recipe.cpu_ms))
+        table.add_row(Text(recipe.contender.name), *cells, *times)
     return table
 
 
@@ -207,6 +209,7 @@ def _recipe_data(recipe: RecipeResult) -> dict[str, object]:
         "missing": recipe.missing,
         "p50_ms": round(recipe.p50_ms, 3),
         "p95_ms": round(recipe.p95_ms, 3),
+        "cpu_ms": round(recipe.cpu_ms, 3),
         "categories": {name: _summary_data(summary) for name, summary in recipe.categories.items()},
     }
 
