@@ -41,6 +41,7 @@ LAYERS = (
         "clock",
         "ids",
         "file_lock",
+        "values",
     ),
 )
 HEIGHT = {room: len(LAYERS) - place for place, rooms in enumerate(LAYERS) for room in rooms}

@@ -2,12 +2,12 @@
 
 import asyncio
 from collections.abc import Callable, Coroutine, Sequence
-from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 
 from thinkback.memory import Memory
 from thinkback.search.trace import Hits, Recall, WhyNot
+from thinkback.values import dataclass
 
 P = ParamSpec("P")
 T = TypeVar("T")

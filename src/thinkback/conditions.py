@@ -6,8 +6,9 @@ code points; any other pair is neither larger nor smaller. A missing value equal
 
 import operator
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import Any, Literal
+
+from thinkback.values import dataclass
 
 Comparison = Literal["in", "has", "gt", "gte", "lt", "lte"]
 ORDER: dict[str, tuple[str, Callable[[Any, Any], bool]]] = {

@@ -29,9 +29,10 @@ import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
 from difflib import get_close_matches
 from enum import StrEnum
+
+from thinkback.values import dataclass
 
 
 class Action(StrEnum):

@@ -6,8 +6,9 @@ compares them with the tables. Nothing heavy is imported here: `thinkback --help
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Any, Literal, get_args
+
+from thinkback.values import dataclass
 
 Kind = Literal[
     "observation", "fact", "event", "preference", "task", "work", "context", "note", "procedure", "reflection"

@@ -6,7 +6,7 @@ Scores are higher-is-better everywhere.
 """
 
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from datetime import datetime
 from functools import cache
 from operator import attrgetter
@@ -21,6 +21,7 @@ from thinkback.errors import Notice
 from thinkback.fields import STANDING, TIMES, Kind, Priority, Tier
 from thinkback.passages import Span
 from thinkback.plain import brief, plain
+from thinkback.values import dataclass
 
 DropCode = Literal[
     "duplicate", "reflection_share", "budget", "diversity", "relevance"

@@ -7,7 +7,8 @@ a few hundred tokens, so that an embedder reads all of a passage. A span depends
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+
+from thinkback.values import dataclass
 
 SIZE = 1200  # bytes in UTF-8, about 300 tokens in English and 400 in Chinese
 WHOLE = SIZE + SIZE // 4  # a short rest is joined to the passage before it

@@ -11,13 +11,14 @@ import os
 import tomllib
 import types
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, fields, is_dataclass, replace
+from dataclasses import field, fields, is_dataclass, replace
 from enum import Enum
 from functools import cache
 from pathlib import Path
 from typing import Any, get_args, get_type_hints
 
 from thinkback.errors import InvalidFile, InvalidInput, did_you_mean
+from thinkback.values import dataclass
 
 FILE = "thinkback.toml"
 ENVIRONMENT = "the environment"

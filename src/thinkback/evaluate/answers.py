@@ -10,7 +10,7 @@ import random
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from html import escape
 from typing import Any
 
@@ -24,6 +24,7 @@ from thinkback.evaluate.systems import Recipes
 from thinkback.model import Floats
 from thinkback.search.query.keywords import parse_keywords
 from thinkback.search.relevance import ASKING_STEMS, stem
+from thinkback.values import dataclass
 
 SEED = 7
 ALIKE = 0.5  # share of words from which two questions may have the same answer

@@ -8,7 +8,7 @@ import re
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack
-from dataclasses import dataclass, field
+from dataclasses import field
 from hashlib import sha256
 from pathlib import Path
 
@@ -29,6 +29,7 @@ from thinkback.evaluate.scores import (
     score,
     summarize,
 )
+from thinkback.values import dataclass
 
 GOOD_RANK = 10  # a first answer beyond this rank is a failure worth explaining
 

@@ -7,13 +7,13 @@ as it is, and a document that appears twice counts at its first rank only. Every
 import math
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from thinkback.errors import InvalidInput, did_you_mean
 from thinkback.evaluate.datasets.base import Question
+from thinkback.values import dataclass
 
 Rows = NDArray[np.intp]
 Floats = NDArray[np.float64]

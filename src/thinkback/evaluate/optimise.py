@@ -10,7 +10,7 @@ the same result.
 import json
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from random import Random
 from typing import Any, Literal
 
@@ -18,6 +18,7 @@ from thinkback.errors import RecipeError
 from thinkback.search.recipes.model import Recipe, Term, to_dict
 from thinkback.search.signals import Signal
 from thinkback.search.signals.ranker import Ranker
+from thinkback.values import dataclass
 
 Setting = Mapping[tuple[str, ...], Any]
 Objective = Callable[[Setting], float]

@@ -7,7 +7,7 @@ A line holds `run` (the identity of dataset, recipe and embedder), `question`, `
 import json
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from types import TracebackType
 from typing import IO, Self
@@ -15,6 +15,7 @@ from typing import IO, Self
 from thinkback.errors import DatasetError
 from thinkback.evaluate.datasets.files import Node, malformed, numbered_lines
 from thinkback.evaluate.metrics import first_rank
+from thinkback.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

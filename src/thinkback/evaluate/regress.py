@@ -1,12 +1,12 @@
 """Compares two files of rankings: which questions rose, which fell, and whether the mean fell too far."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
 from thinkback.errors import InvalidInput
 from thinkback.evaluate.metrics import Metric, first_rank, metric
 from thinkback.evaluate.rankings import Ranking
 from thinkback.evaluate.scores import DEFAULT, Bootstrap, Interval, paired_difference, questions_of, score
+from thinkback.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ search for each question. The values of fusions and signals are computed by thes
 
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Generic, TypeVar, cast
 
 import numpy as np
@@ -27,6 +27,7 @@ from thinkback.search.signals import Links, Scene, Signal, Skip
 from thinkback.search.signals.neighbours import Neighbours
 from thinkback.search.signals.ranker import Ranker, features
 from thinkback.search.thread_order import places
+from thinkback.values import dataclass
 
 Rows = NDArray[np.intp]
 _Value = TypeVar("_Value")

@@ -5,7 +5,6 @@ not independent; `groups` resamples whole conversations and gives the wider, fai
 """
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -14,6 +13,7 @@ from thinkback.errors import InvalidInput
 from thinkback.evaluate.datasets.base import Question
 from thinkback.evaluate.metrics import STANDARD, Metric, relevant
 from thinkback.evaluate.rankings import Ranking
+from thinkback.values import dataclass
 
 _CELLS_AT_ONCE = 4_000_000
 

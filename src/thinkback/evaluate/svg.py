@@ -6,8 +6,9 @@ bytes.
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from html import escape
+
+from thinkback.values import dataclass
 
 WIDTH, HEIGHT = 560, 300
 _LEFT, _RIGHT, _TOP, _BOTTOM = 52, 16, 16, 44

@@ -6,7 +6,7 @@ the original recipe must lie above zero; after a split by conversation, also whe
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -23,6 +23,7 @@ from thinkback.evaluate.replay import Case, Replay
 from thinkback.evaluate.scores import DEFAULT, Bootstrap, Interval, paired_difference
 from thinkback.search.recipes.model import Recipe
 from thinkback.search.recipes.toml import dumps
+from thinkback.values import dataclass
 
 SPLITS = ("auto", "corpus", "question")
 FEWEST = 20

@@ -5,7 +5,6 @@ both of their ends are there.
 """
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +14,7 @@ from thinkback.interop.mcp_memory import export_mcp
 from thinkback.interop.streams import Progress, values
 from thinkback.lifecycle.transfer import ImportReport, Line, Value
 from thinkback.model import StoredEdge
+from thinkback.values import dataclass
 
 if TYPE_CHECKING:
     from thinkback.memory import Memory

@@ -3,7 +3,7 @@
 import hashlib
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +13,7 @@ from thinkback.interop.streams import Progress
 from thinkback.lifecycle.documents import MARKDOWN, Section, front_matter, sections
 from thinkback.lifecycle.transfer import Value
 from thinkback.model import Draft, StoredEdge, StoredRecord
+from thinkback.values import dataclass
 
 if TYPE_CHECKING:
     from thinkback.memory import Memory

@@ -2,7 +2,6 @@
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 
 from thinkback.clock import DAY, iso
@@ -15,6 +14,7 @@ from thinkback.model import CONTESTED, REFLECTION, Filter, StoredEdge, StoredRec
 from thinkback.reflections import members
 from thinkback.search.selection import canonical
 from thinkback.stores.base import Store
+from thinkback.values import dataclass
 
 Vectors = Callable[[list[str]], Mapping[str, Vector]]
 IN_ID = "an id cannot be redacted, so forget the memory and remember it under another"

@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
@@ -10,6 +9,7 @@ from thinkback.clock import from_us, iso
 from thinkback.errors import Action, Notice, Remedy, StoreError
 from thinkback.lifecycle.result import Result
 from thinkback.stores.base import Copied, Store
+from thinkback.values import dataclass
 
 KNOWN = "backups"  # the setting: when each copy was made, by path
 

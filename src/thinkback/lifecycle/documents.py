@@ -8,13 +8,13 @@ import hashlib
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from thinkback.clock import from_us
 from thinkback.errors import InvalidFile, Notice
 from thinkback.lifecycle.result import Result
+from thinkback.values import dataclass
 
 MARKDOWN = (".md", ".markdown", ".mdx")
 SUFFIXES = (*MARKDOWN, ".txt", ".text", ".rst")

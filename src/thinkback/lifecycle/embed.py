@@ -3,7 +3,7 @@
 import logging
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from threading import Lock
 from typing import Any
 
@@ -23,6 +23,7 @@ from thinkback.errors import (
 from thinkback.model import REFLECTION, Draft, Passages, StoredRecord, Vector
 from thinkback.models.embedders.base import Embedder, combine_windows
 from thinkback.stores.base import EmbeddingSpace, Store
+from thinkback.values import dataclass
 
 GIVEN = "given"  # the embedding space of vectors that callers supply
 RETRY_SECONDS = 60.0

@@ -5,7 +5,6 @@ The proof ignores bytes that another memory contains too. A receipt contains no 
 
 import logging
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 
 from thinkback.clock import from_us
@@ -19,6 +18,7 @@ from thinkback.lifecycle.tombstones import bury
 from thinkback.model import REFLECTION, Filter
 from thinkback.reflections import members
 from thinkback.stores.base import Store
+from thinkback.values import dataclass
 
 _NAMED = 3  # memories that a warning names
 LINGERING = Notice(

@@ -1,12 +1,13 @@
 """The journal: changes that the engine made to memories, grouped in batches that can be undone."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from thinkback.ids import IdSource
 from thinkback.model import StoredEntry, with_datetimes
 from thinkback.stores.base import Store
+from thinkback.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

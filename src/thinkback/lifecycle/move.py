@@ -1,7 +1,6 @@
 """Moving a space from one store to another: everything in it, in batches that can be resumed, then compared."""
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import islice
 from typing import TypeVar
 
@@ -10,6 +9,7 @@ from thinkback.fields import FIELDS
 from thinkback.model import Draft, Filter, Passages, StoredRecord, Vector
 from thinkback.search.query.keywords import parse_keywords
 from thinkback.stores.base import EmbeddingSpace, Store, StoreState
+from thinkback.values import dataclass
 
 BATCH = 1000
 QUESTIONS = 20  # asked of both stores before a move is done

@@ -3,7 +3,7 @@
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import islice
 
 import numpy as np
@@ -15,6 +15,7 @@ from thinkback.reflections import members
 from thinkback.stores.base import PENDING_SCRUB, SHORTEST_TRACE, Store
 from thinkback.stores.segmentation import segment
 from thinkback.stores.stemming import stems
+from thinkback.values import dataclass
 
 RUN = 24  # bytes of text per needle
 _NUMBERS = 8  # of a vector per needle, from its beginning, middle and end

@@ -9,7 +9,7 @@ Ids are never changed, because others refer to them; a warning lists ids with a 
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from itertools import chain, count
 
 from thinkback.errors import Action as Remedial
@@ -24,6 +24,7 @@ from thinkback.lifecycle.secrets.detect import redacted, redacted_json, secrets_
 from thinkback.model import Draft, StoredEdge, StoredEntry, StoredJudgement, StoredRecord
 from thinkback.reflections import members
 from thinkback.stores.base import EmbeddingSpace, Store
+from thinkback.values import dataclass
 
 Fill = Callable[[Sequence[Draft]], tuple[list[Draft], EmbeddingSpace | None, ThinkbackError | None]]
 _MAX_NAMED = 5

@@ -12,13 +12,13 @@ import re
 import unicodedata
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 
 from thinkback.model import REFLECTION, Draft, Filter, KeywordQuery, StoredRecord, Vector
 from thinkback.search.query.keywords import parse_keywords
 from thinkback.stores.base import Store
 from thinkback.stores.segmentation import segment
 from thinkback.stores.stemming import expression
+from thinkback.values import dataclass
 
 MIN_WORDS = 3
 LONGEST_STATEMENT = 50_000  # characters; a longer text is a document, which repeats nothing

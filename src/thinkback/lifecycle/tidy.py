@@ -4,7 +4,7 @@ import json
 import logging
 from collections import defaultdict
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
 
 from thinkback.clock import iso
@@ -17,6 +17,7 @@ from thinkback.lifecycle.result import Result
 from thinkback.lifecycle.tiers import risen
 from thinkback.model import CORROBORATES, REFLECTION, Filter, StoredEdge, StoredRecord
 from thinkback.stores.base import Store
+from thinkback.values import dataclass
 
 CORROBORATE = "corroborate"  # the one action that adds a link instead of changing fields
 DEMOTE_BELOW = 0.5  # well below the .7 for a promotion, so that memories do not oscillate

@@ -6,12 +6,13 @@ A recall restarts the time to live. A short-lived memory that is recalled often 
 
 from collections import defaultdict
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 from thinkback.clock import DAY, HOUR
 from thinkback.model import Draft, StoredRecord
 from thinkback.stores.base import Store
+from thinkback.values import dataclass
 
 TIME_TO_LIVE = {"working": 72 * HOUR, "episodic": 30 * DAY}
 

@@ -9,13 +9,13 @@ import hmac
 import json
 import secrets
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
 from thinkback.clock import from_us
 from thinkback.errors import Notice
 from thinkback.stores.base import Store
+from thinkback.values import dataclass
 
 SETTING = "tombstones"
 _LETTERS = 32  # of a hash in hexadecimal: 128 bits

@@ -8,7 +8,7 @@ import logging
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from enum import Enum
 from itertools import groupby, islice
 from typing import Any
@@ -30,6 +30,7 @@ from thinkback.lifecycle.secrets.door import Door
 from thinkback.lifecycle.tombstones import buried, left_out
 from thinkback.model import Draft, Filter, StoredEdge, StoredJudgement, StoredRecord
 from thinkback.stores.base import EmbeddingSpace, Snapshot, Store
+from thinkback.values import dataclass
 
 BATCH = 500
 CARRIED = (DECAYED_UNTIL, RAISED)  # upkeep settings that belong to the memories

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from thinkback.errors import Action, NotFound, Remedy
 from thinkback.fields import STANDING
@@ -13,6 +13,7 @@ from thinkback.lifecycle.reflect.themes import as_written
 from thinkback.lifecycle.result import Result
 from thinkback.model import CONTESTED, CORROBORATES, JournalEntry, StoredEntry, StoredRecord
 from thinkback.stores.base import Store
+from thinkback.values import dataclass
 
 _MAX_NAMED = 3
 

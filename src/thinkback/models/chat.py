@@ -11,12 +11,13 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import field
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Protocol
 from urllib.parse import urlsplit
 
 from thinkback.errors import InvalidInput, RemoteError, ThinkbackError
+from thinkback.values import dataclass
 
 if TYPE_CHECKING:
     import httpx

@@ -6,7 +6,7 @@ import time
 import weakref
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import Any
@@ -15,6 +15,7 @@ import httpx
 
 from thinkback.errors import InvalidInput, RemoteError
 from thinkback.models.weights.http import redacted
+from thinkback.values import dataclass
 
 TRANSIENT = frozenset({408, 425, 429, 500, 502, 503, 504, 529})  # worth another try
 _LONGEST_WAIT = 30.0

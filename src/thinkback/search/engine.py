@@ -3,7 +3,6 @@
 import time
 from collections.abc import Callable
 from concurrent.futures import Executor
-from dataclasses import dataclass
 from datetime import UTC, tzinfo
 
 from thinkback.errors import Notice, ThinkbackError
@@ -13,6 +12,7 @@ from thinkback.models.rerankers.base import Reranker
 from thinkback.search.query.tags import Vocabulary
 from thinkback.search.query.time import AnchorExtractor
 from thinkback.stores.base import Store
+from thinkback.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,7 @@
 """The pure half of a search: from gathered candidates to an ordered ledger; the same input gives the same bits."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +12,7 @@ from thinkback.search.query.parse import Query
 from thinkback.search.recipes.model import How, Recipe, Term
 from thinkback.search.signals import Links, Scene, Skip
 from thinkback.search.thread_order import places
+from thinkback.values import dataclass
 
 NEWEST = "newest"  # the run used when there was nothing to search by
 

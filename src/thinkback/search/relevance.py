@@ -11,13 +11,13 @@ read anyway, and nothing depends on the weights of a recipe, so the numbers of t
 import math
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
 
 from thinkback.model import REFLECTION, Evidence, Run, StoredRecord
 from thinkback.search.query.parse import Query
 from thinkback.search.selection import Shown, whole
+from thinkback.values import dataclass
 
 GATE = (
     0.4  # the default for text that is injected without being asked for; `recall.answered` means that a hit reaches it

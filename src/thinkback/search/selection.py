@@ -1,13 +1,14 @@
 """Selection: from ranked candidates to the ones returned; every drop has a reason."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import tee
 
 import numpy as np
 
 from thinkback.model import REFLECTION, Drop, DropCode, Filter, Floats, StoredRecord, Vector
 from thinkback.search.bounds import at_least, between
+from thinkback.values import dataclass
 
 _LONGEST_COMPARED = 200_000  # characters; splitting a longer text into words costs more than a duplicate shown
 CHARACTERS_PER_TOKEN = 4  # rule of thumb for English; a budget is an upper bound, not an exact count

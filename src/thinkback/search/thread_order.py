@@ -1,13 +1,13 @@
 """The positions of candidates in their threads, and their neighbours there."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from thinkback.model import SEQUENCE, Filter, StoredRecord
 from thinkback.stores.base import Store
+from thinkback.values import dataclass
 
 FAR = 1_000_000  # between threads, and between memories that are no neighbours
 

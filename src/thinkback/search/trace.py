@@ -2,7 +2,7 @@
 
 import hashlib
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any, overload
 
 from thinkback.errors import Notice
@@ -14,6 +14,7 @@ from thinkback.search.ranking import NEWEST
 from thinkback.search.recipes.model import Recipe
 from thinkback.search.relevance import Relevance
 from thinkback.stores.base import StoreState
+from thinkback.values import dataclass
 
 if TYPE_CHECKING:
     from pandas import DataFrame

@@ -7,7 +7,6 @@ Reads come in batches, filters travel as values, and every write method is one t
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
@@ -25,6 +24,7 @@ from thinkback.model import (
     StoredRecord,
     Vector,
 )
+from thinkback.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,11 +1,12 @@
 """A cache of present records, kept until the change counter changes; the store is authoritative."""
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import field, fields
 from threading import Lock
 
 from thinkback.model import StoredRecord
 from thinkback.stores.base import StoreState
+from thinkback.values import dataclass
 
 _MOST = 20_000
 _MOST_TOUCHED = 2000

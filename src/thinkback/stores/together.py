@@ -5,13 +5,14 @@ itself finds its answers there.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Protocol, cast, runtime_checkable
 
 import numpy as np
 
 from thinkback.model import Draft, Filter, KeywordQuery
 from thinkback.stores.base import EmbeddingSpace, Records, Store
+from thinkback.values import dataclass
 
 NOTHING: Mapping[str, Any] = {
     "search_keywords": [],

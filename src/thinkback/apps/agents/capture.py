@@ -4,7 +4,6 @@ import json
 import os
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -12,6 +11,7 @@ from typing import Any
 from thinkback.apps.agents.transcripts import Turn, memory_id
 from thinkback.errors import gathered_warnings
 from thinkback.memory import Memory
+from thinkback.values import dataclass
 
 SOURCE = "capture:"
 MOST_RECORDED = 200

@@ -6,9 +6,10 @@ Claude Code and Codex send `hook_event_name`, `session_id`, `transcript_path` an
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
+
+from thinkback.values import dataclass
 
 Step = Literal["start", "prompt", "said", "capture", "end"]
 CLAUDE_CODE, CODEX, CURSOR = "claude-code", "codex", "cursor"

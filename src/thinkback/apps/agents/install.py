@@ -7,13 +7,13 @@ a version and plain commands.
 import json
 import shlex
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from thinkback.apps.agents.events import CLAUDE_CODE, CODEX, CURSOR, EVENTS
 from thinkback.apps.mcp.clients import Place
 from thinkback.errors import InvalidFile, InvalidInput, did_you_mean
+from thinkback.values import dataclass
 
 MARK = " hook "  # what tells our commands from others: `… thinkback hook CLIENT`
 TIMEOUT_S = 30

@@ -10,9 +10,11 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any, Literal
+
+from thinkback.values import dataclass
 
 Speaker = Literal["user", "assistant"]
 MOST_CHARACTERS = 4000

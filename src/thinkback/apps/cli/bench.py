@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Protocol
@@ -13,6 +13,7 @@ from thinkback.apps.cli.command import command, epilog
 from thinkback.apps.cli.options import Common, Models, Words
 from thinkback.apps.cli.output import FetchProgress, note, progress, show, show_json
 from thinkback.apps.cli.session import existing, recipe_of, settings_of
+from thinkback.values import dataclass
 
 if TYPE_CHECKING:
     from thinkback.evaluate.bench import Contender, OpenCorpus

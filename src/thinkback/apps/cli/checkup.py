@@ -5,12 +5,12 @@ import platform
 import shutil
 import stat
 from collections.abc import Iterator
-from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from thinkback.settings import NONE, Settings, without_login
+from thinkback.values import dataclass
 
 if TYPE_CHECKING:
     from thinkback.memory import Memory

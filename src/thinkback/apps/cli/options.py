@@ -2,8 +2,8 @@
 
 import json
 from collections.abc import Iterable
-from dataclasses import dataclass, make_dataclass
 from dataclasses import field as dataclass_field
+from dataclasses import make_dataclass
 from datetime import datetime
 from typing import Annotated, Any
 
@@ -12,6 +12,7 @@ import typer
 from thinkback.apps.cli.times import read_time
 from thinkback.errors import InvalidInput
 from thinkback.fields import CHANGEABLE, FILTERS, REMEMBERED, Field, FilterField
+from thinkback.values import dataclass
 
 _TIME = "a TIME is 2026-05-08, 2026-05-08T13:56Z or yesterday"
 

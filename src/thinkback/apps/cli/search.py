@@ -1,7 +1,6 @@
 """Commands that search: recall, search-keywords, parse."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -22,6 +21,7 @@ from thinkback.apps.cli.session import (
 )
 from thinkback.clock import to_us
 from thinkback.errors import InvalidInput
+from thinkback.values import dataclass
 
 if TYPE_CHECKING:
     from thinkback.memory import Memory

@@ -1,6 +1,6 @@
 """Commands that learn from measurements and watch over them: tune, regress."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -13,6 +13,7 @@ from thinkback.apps.cli.options import Common, Models, Words
 from thinkback.apps.cli.output import note, progress, show, show_json
 from thinkback.apps.cli.session import file_errors
 from thinkback.errors import InvalidInput
+from thinkback.values import dataclass
 
 if TYPE_CHECKING:
     from thinkback.evaluate.datasets import Dataset

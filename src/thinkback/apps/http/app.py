@@ -3,7 +3,6 @@
 import time
 from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -26,6 +25,7 @@ from thinkback.apps.http.workers import Workers
 from thinkback.clock import Clock, system_clock
 from thinkback.errors import ThinkbackError
 from thinkback.opening import Opener, open_spaces
+from thinkback.values import dataclass
 
 if TYPE_CHECKING:  # it needs POSIX locks
     from thinkback.apps.http.shared import Shared

@@ -8,7 +8,7 @@ import signal
 import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Annotated
@@ -18,6 +18,7 @@ import typer
 from thinkback.apps.cli.command import command, with_options
 from thinkback.errors import InvalidInput, MissingExtra
 from thinkback.settings import Settings, is_server, load
+from thinkback.values import dataclass
 
 if TYPE_CHECKING:
     from thinkback.apps.http.app import Server

@@ -4,7 +4,6 @@ import json
 import tempfile
 from collections.abc import AsyncIterator, Callable
 from contextlib import closing
-from dataclasses import dataclass
 from importlib import resources
 from typing import IO, Any, TypeVar
 
@@ -26,6 +25,7 @@ from thinkback.apps.http.workers import Workers, clients_of
 from thinkback.errors import NotFound
 from thinkback.inputs import LONGEST_TEXT
 from thinkback.memory import Memory
+from thinkback.values import dataclass
 
 T = TypeVar("T")
 _CHUNK = 65536

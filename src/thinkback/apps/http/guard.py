@@ -4,7 +4,6 @@ import asyncio
 import logging
 import time
 from collections.abc import Iterable
-from dataclasses import dataclass
 from urllib.parse import urlsplit
 
 from starlette.datastructures import MutableHeaders
@@ -20,6 +19,7 @@ from thinkback.apps.http.tokens import Grant, Tokens
 from thinkback.apps.http.workers import stopping
 from thinkback.errors import InvalidInput, ThinkbackError
 from thinkback.stores.base import check_space
+from thinkback.values import dataclass
 
 log = logging.getLogger("thinkback.http")
 

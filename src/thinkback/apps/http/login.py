@@ -4,7 +4,6 @@ import secrets
 from base64 import b64encode
 from collections import OrderedDict
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cache
 from hashlib import sha256
 from html import escape
@@ -19,6 +18,7 @@ from thinkback.apps.http.body import chunks
 from thinkback.apps.http.rates import RateLimiter, too_many
 from thinkback.apps.http.tokens import Grant, Tokens, digest_of
 from thinkback.clock import HOUR, SECOND, Clock
+from thinkback.values import dataclass
 
 CODE_LIFETIME = 600 * SECOND
 SESSION_LIFETIME = 12 * HOUR

@@ -1,13 +1,13 @@
 """One route, and how a request finds it."""
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
 from thinkback.apps.http import requests
 from thinkback.apps.http.tokens import Scope
 from thinkback.memory import Memory
+from thinkback.values import dataclass
 
 if TYPE_CHECKING:
     from thinkback.apps.http.endpoints import Call, Site

@@ -4,7 +4,6 @@ import asyncio
 import socket
 import ssl
 from collections import defaultdict
-from dataclasses import dataclass
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -15,6 +14,7 @@ from starlette.types import ASGIApp
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from thinkback.errors import InvalidInput
+from thinkback.values import dataclass
 
 HEADER_SECONDS = 10.0
 KEEP_ALIVE_SECONDS = 5  # less than HEADER_SECONDS, so that uvicorn closes idle connections first

@@ -3,7 +3,7 @@
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import dataclass, field
+from dataclasses import field
 from threading import Lock
 from typing import Any, Protocol, runtime_checkable
 
@@ -12,6 +12,7 @@ from thinkback.errors import NotFound
 from thinkback.memory import Memory
 from thinkback.stores.base import DEFAULT_SPACE, Store, check_space, unknown_space
 from thinkback.stores.base import Spaces as Place
+from thinkback.values import dataclass
 
 
 @runtime_checkable

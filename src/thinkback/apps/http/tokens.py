@@ -13,13 +13,14 @@ import time
 import tomllib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any, Literal, Protocol, get_args
 
 from thinkback.errors import InvalidFile, InvalidInput, NotFound, did_you_mean
 from thinkback.file_lock import locked
 from thinkback.stores.base import DEFAULT_SPACE, check_space
+from thinkback.values import dataclass
 
 Scope = Literal["read", "write", "delete", "admin"]
 SCOPES: tuple[str, ...] = get_args(Scope)

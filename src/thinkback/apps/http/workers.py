@@ -4,12 +4,13 @@ import asyncio
 from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import field
 from threading import Lock
 from typing import Any, TypeVar
 
 from thinkback.apps.http.errors import HttpError
 from thinkback.apps.http.tokens import Grant
+from thinkback.values import dataclass
 
 T = TypeVar("T")
 

@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 from urllib.parse import quote as percent_encoded
 
@@ -30,6 +29,7 @@ from thinkback.fields import VERSIONED
 from thinkback.lifecycle.forget import Forgotten
 from thinkback.lifecycle.reflect.model import Reflected
 from thinkback.model import Edge, Hit, Record
+from thinkback.values import dataclass
 
 T = TypeVar("T")
 TITLE_LENGTH = 80

@@ -5,12 +5,12 @@ import os
 import shutil
 import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Any, Literal
 
 from thinkback.errors import InvalidInput, did_you_mean
+from thinkback.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,7 @@
 """The stores that a request reaches: one, or that of a repository and the user's own beside it."""
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from thinkback.errors import InvalidInput
 from thinkback.lifecycle.forget import Forgotten
@@ -9,6 +9,7 @@ from thinkback.memory import Memory
 from thinkback.model import Hit
 from thinkback.search.selection import tokens
 from thinkback.search.trace import Recall
+from thinkback.values import dataclass
 
 REPOSITORY, USER = "repository", "user"
 

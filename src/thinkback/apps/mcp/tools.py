@@ -5,7 +5,6 @@ A function's docstring is the description that language models read; the annotat
 
 import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Annotated, Any, Literal, get_type_hints
 
 import numpy as np
@@ -18,6 +17,7 @@ from thinkback.apps.mcp.stores import Found, Stores
 from thinkback.apps.validation import TEXT_LIMIT, check_overrides
 from thinkback.errors import InvalidInput, gathered_warnings
 from thinkback.search.recipes.named import named
+from thinkback.values import dataclass
 
 GUIDE = "thinkback://guide"  # the resource that describes what the short schemas leave out
 Scope = Literal["read", "write", "delete"]

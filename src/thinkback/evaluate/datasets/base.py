@@ -2,10 +2,11 @@
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from hashlib import sha256
 
 from thinkback.errors import DatasetError
+from thinkback.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,6 @@ Maharana et al., "Evaluating Very Long-Term Conversational Memory of LLM Agents"
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -15,6 +14,7 @@ from thinkback.clock import to_us
 from thinkback.errors import DatasetError, did_you_mean
 from thinkback.evaluate.datasets.base import Corpus, Dataset, Document, Question, checked
 from thinkback.evaluate.datasets.files import Node, read_array
+from thinkback.values import dataclass
 
 CATEGORIES = {1: "1 multi-hop", 2: "2 temporal", 3: "3 open-domain", 4: "4 single-hop", 5: "5 adversarial"}
 LEVELS = ("turn", "session")

@@ -7,7 +7,6 @@ for nothing but the gold. The layouts `_s`, `_m` and `_oracle` differ only in ho
 
 import re
 from collections import Counter
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -15,6 +14,7 @@ from thinkback.clock import to_us
 from thinkback.errors import DatasetError, did_you_mean
 from thinkback.evaluate.datasets.base import Corpus, Dataset, Document, Question, checked
 from thinkback.evaluate.datasets.files import Node, read_array
+from thinkback.values import dataclass
 
 LEVELS = ("session", "turn")
 

@@ -6,13 +6,13 @@ space. As in trec_eval the score decides and the written rank is ignored; equal 
 
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 
 from thinkback.errors import DatasetError
 from thinkback.evaluate.datasets.base import Corpus, Dataset, Question, checked
 from thinkback.evaluate.datasets.files import numbered_lines
+from thinkback.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

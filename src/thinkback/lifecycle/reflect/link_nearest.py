@@ -9,7 +9,6 @@ memories are linked through an index in a single step; an interrupted run builds
 import base64
 import hashlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +20,7 @@ from thinkback.lifecycle.reflect.nearest import BLOCK_ROWS, Neighbourhood, Rows
 from thinkback.lifecycle.reflect.observations import SEEN, Observations
 from thinkback.model import NEAREST, StoredEdge
 from thinkback.stores.base import Store
+from thinkback.values import dataclass
 
 Progress = Callable[[int, int], None]
 STEP = 16 * BLOCK_ROWS  # memories compared between two commits

@@ -1,12 +1,13 @@
 """The values of a consolidation: its settings, the themes it finds, and its result."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal
 
 from thinkback.errors import InvalidInput, Notice, did_you_mean
 from thinkback.lifecycle.result import Result
 from thinkback.reflections import LARGEST_THEME
+from thinkback.values import dataclass
 
 CLUSTERINGS = ("labels", "linkage")
 

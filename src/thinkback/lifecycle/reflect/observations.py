@@ -3,7 +3,6 @@
 import json
 from collections import Counter
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -12,6 +11,7 @@ from thinkback.lifecycle.reflect.themes import THEME, identity
 from thinkback.model import CORROBORATES, NEAREST, REFLECTION, Filter, StoredEdge, StoredRecord, Vector
 from thinkback.reflections import members
 from thinkback.stores.base import EmbeddingSpace, Store
+from thinkback.values import dataclass
 
 SEEN = "reflect.seen"  # setting: which memories were compared
 

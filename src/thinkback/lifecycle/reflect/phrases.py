@@ -8,10 +8,11 @@ import math
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from thinkback.search.query.stopwords import CONTRACTED_ENDINGS, FUNCTION_WORDS, NEGATED_STEMS
 from thinkback.stores.segmentation import segment
+from thinkback.values import dataclass
 
 Term = tuple[str, ...]
 

@@ -3,7 +3,7 @@
 import hashlib
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from thinkback.lifecycle.reflect.observations import Observations
 from thinkback.lifecycle.reflect.phrases import Lexicon, key_phrases
 from thinkback.model import StoredRecord, Vector
 from thinkback.reflections import keywords
+from thinkback.values import dataclass
 
 NO_KEY_PHRASE = "no key phrase"
 REWRITTEN = "rewritten by hand"  # the user changed its reflection, so it is left alone

@@ -8,12 +8,12 @@ confirmation corroborations / 5, at most 1; confidence itself, .5 when unknown; 
 import json
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 
 from thinkback.clock import DAY
 from thinkback.lifecycle.reflect.model import Consolidation
 from thinkback.model import StoredRecord
 from thinkback.stores.base import Store
+from thinkback.values import dataclass
 
 WEIGHTS = {"recency": 0.25, "span": 0.20, "confirmation": 0.20, "confidence": 0.15, "frequency": 0.20}
 HALF_LIFE = 7 * DAY

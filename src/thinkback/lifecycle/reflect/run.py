@@ -3,7 +3,7 @@
 import json
 import logging
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from thinkback.errors import Action, Notice, Remedy, StoreConflict
 from thinkback.lifecycle import journal
@@ -18,6 +18,7 @@ from thinkback.model import CONSOLIDATED, StoredEdge, StoredRecord
 from thinkback.models.chat import Chat
 from thinkback.reflections import members
 from thinkback.stores.base import Store
+from thinkback.values import dataclass
 
 DESCRIBED = "reflect.described"  # setting: the digest of the words that key phrases were computed from
 

@@ -11,7 +11,6 @@ import re
 import time
 import unicodedata
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 
 from thinkback.errors import Notice, RemoteError, ThinkbackError
 from thinkback.lifecycle.reflect import themes
@@ -19,6 +18,7 @@ from thinkback.lifecycle.reflect.model import Theme
 from thinkback.model import StoredRecord
 from thinkback.models.chat import Chat, Guarded
 from thinkback.stores.base import Store
+from thinkback.values import dataclass
 
 SENTENCE_OF = "sentence_of"  # the metadata field of the digest
 _INSTRUCTION = (

@@ -10,11 +10,11 @@ import re
 from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from thinkback.lifecycle.secrets.pattern import Pattern, has_digit, is_filled_in, is_literal, is_literal_in_prose
 from thinkback.lifecycle.secrets.prose import PROSE_PATTERNS
+from thinkback.values import dataclass
 
 _MAX_SHOWN = 4
 _RANDOM = "random token"

@@ -2,8 +2,9 @@
 
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from functools import cache
+
+from thinkback.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,6 @@
 """Sentence embedders as ONNX models: prefix, tokenise, run alone and unpadded, pool, normalise."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
@@ -12,6 +11,7 @@ from thinkback.models.embedders.base import Matrix, Vector, combine_windows, fin
 from thinkback.models.sessions import Session
 from thinkback.models.tokenizer import open_tokenizer, well_formed, windows
 from thinkback.models.weights.pinned import Pooling
+from thinkback.values import dataclass
 
 PASSAGE_WINDOWS = 32  # about 14,000 tokens, or 25 pages
 QUERY_WINDOWS = 4

@@ -1,7 +1,6 @@
 """Embedders behind HTTP: the OpenAI convention (`/embeddings`) and Ollama's (`/api/embed`)."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -11,6 +10,7 @@ from thinkback.errors import RemoteError
 from thinkback.models.embedders.base import Matrix, Vector, combine_windows, fingerprint_of, validate_vectors
 from thinkback.models.endpoint import Endpoint
 from thinkback.models.tokenizer import well_formed, windows
+from thinkback.values import dataclass
 
 OPENAI = "https://api.openai.com/v1"
 OLLAMA = "http://localhost:11434"

@@ -6,7 +6,6 @@ and at most `max_windows` from its beginning are read: more of them cost more ti
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
 
@@ -17,6 +16,7 @@ from thinkback.models.embedders.base import fingerprint_of
 from thinkback.models.rerankers.base import Deadline, never, sigmoid
 from thinkback.models.sessions import Session
 from thinkback.models.tokenizer import open_tokenizer, well_formed, windows
+from thinkback.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

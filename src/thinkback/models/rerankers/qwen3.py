@@ -8,7 +8,6 @@ on the left.
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -18,6 +17,7 @@ from thinkback.models.embedders.base import fingerprint_of
 from thinkback.models.rerankers.base import Deadline, never
 from thinkback.models.sessions import DEVICES
 from thinkback.models.tokenizer import open_tokenizer, well_formed
+from thinkback.values import dataclass
 
 INSTRUCTION = "Given a web search query, retrieve relevant passages that answer the query"
 PREFIX = (

@@ -7,7 +7,6 @@ The server cuts texts beyond the model's limit, because only it knows the limit.
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from thinkback.errors import RemoteError
@@ -15,6 +14,7 @@ from thinkback.models.embedders.base import fingerprint_of
 from thinkback.models.endpoint import Endpoint
 from thinkback.models.rerankers.base import Deadline, never, sigmoid
 from thinkback.models.tokenizer import well_formed
+from thinkback.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,6 @@ import shutil
 import tempfile
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 
 from thinkback.errors import Action, ModelDamaged, ModelUnavailable, Remedy, RemoteError
@@ -19,6 +18,7 @@ from thinkback.models.weights.checksums import (
 )
 from thinkback.models.weights.options import FetchOptions, Progress
 from thinkback.models.weights.pinned import MODELS, Model, Wheel, find
+from thinkback.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

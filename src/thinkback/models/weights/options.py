@@ -7,11 +7,13 @@ import configparser
 import sys
 import tomllib
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any
 
 import platformdirs
+
+from thinkback.values import dataclass
 
 PYPI = "https://pypi.org/simple/"
 HUB = "https://huggingface.co"

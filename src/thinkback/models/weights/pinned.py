@@ -5,11 +5,11 @@ in its row: `Qwen3-Reranker-0.6B` is pinned by the hub's commit; its checksums a
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from enum import StrEnum
 from types import MappingProxyType
 
 from thinkback.errors import ModelUnavailable, did_you_mean
+from thinkback.values import dataclass
 
 
 class Kind(StrEnum):

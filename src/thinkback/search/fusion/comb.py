@@ -1,13 +1,13 @@
 """CombSUM and CombMNZ of Fox and Shaw (1994): the sum of scaled scores, and that sum times the number of legs that found it."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 from thinkback.model import Run
 from thinkback.search.bounds import one_of
 from thinkback.search.fusion.base import Fused, keep, lay_out, weigh
 from thinkback.search.fusion.normalize import NORMALIZERS
+from thinkback.values import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

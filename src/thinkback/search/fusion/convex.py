@@ -4,12 +4,12 @@ All equal scale to 1. With weights (alpha, 1 - alpha) this is the convex combina
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 from thinkback.model import Run
 from thinkback.search.fusion.base import Fused, keep, lay_out, weigh
 from thinkback.search.fusion.normalize import min_max
+from thinkback.values import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,12 +1,12 @@
 """Distribution-based score fusion: each run scaled by its mean ± 3σ, then the weighted sum."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 from thinkback.model import Run
 from thinkback.search.fusion.base import Fused, keep, lay_out, weigh
 from thinkback.search.fusion.normalize import distribution
+from thinkback.values import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

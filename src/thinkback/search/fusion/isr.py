@@ -1,13 +1,13 @@
 """Inverse square rank: score(d) = runs that found d × Σ w / rank(d)², ranks from 1 (Mourão, Martins and Magalhães, 2014)."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 
 from thinkback.model import Run
 from thinkback.search.fusion.base import Fused, keep, lay_out, weigh
+from thinkback.values import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

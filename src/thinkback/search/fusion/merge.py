@@ -1,7 +1,7 @@
 """Merge: runs one after the other, the first occurrence of each id, cut; no score is invented."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import ClassVar
 
 import numpy as np
@@ -9,6 +9,7 @@ import numpy as np
 from thinkback.model import Run
 from thinkback.search.fusion.base import Fused, keep, lay_out, weigh
 from thinkback.search.fusion.normalize import raw
+from thinkback.values import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,12 +1,12 @@
 """Relative-score fusion: min-max scaled runs, weights divided by their sum, so that the best possible score is 1."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 from thinkback.model import Run
 from thinkback.search.fusion.base import Fused, keep, lay_out, weigh
 from thinkback.search.fusion.normalize import min_max
+from thinkback.values import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,7 +5,6 @@ A small k trusts the head of each run; over deep pools k = 60 lets two mediocre 
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -13,6 +12,7 @@ import numpy as np
 from thinkback.model import Run
 from thinkback.search.bounds import at_least
 from thinkback.search.fusion.base import Fused, keep, lay_out, weigh
+from thinkback.values import dataclass
 
 FALLBACK_K = 5.0
 

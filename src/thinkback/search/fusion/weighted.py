@@ -4,7 +4,6 @@ The recipe's recency, priority and graph terms are added by the re-rank; weights
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -12,6 +11,7 @@ import numpy as np
 from thinkback.model import Run
 from thinkback.search.fusion.base import Fused, by_id, keep, lay_out, weigh
 from thinkback.search.fusion.normalize import min_max, raw
+from thinkback.values import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

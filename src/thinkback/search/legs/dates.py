@@ -1,7 +1,7 @@
 """The dates leg: memories dated at the time the query names, or telling of it, so that they are found even if no word matches."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import inf
 from typing import ClassVar
 
@@ -11,6 +11,7 @@ from thinkback.search.legs.base import Leg, Stage, without_reflections
 from thinkback.search.query.parse import Query
 from thinkback.search.query.time import Anchor
 from thinkback.stores.base import Store
+from thinkback.values import dataclass
 
 CROWD = 50  # from this many on, a time that most memories share does not tell them apart
 

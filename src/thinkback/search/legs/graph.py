@@ -1,7 +1,6 @@
 """The graph leg: a walk along edges from the other legs' best hits."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 from thinkback.model import Run, Scored, StoredRecord
@@ -9,6 +8,7 @@ from thinkback.search.bounds import between
 from thinkback.search.legs.base import Leg, Stage
 from thinkback.search.query.parse import Query
 from thinkback.stores.base import Store
+from thinkback.values import dataclass
 
 MOST_STEPS = 100
 

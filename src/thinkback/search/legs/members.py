@@ -1,7 +1,6 @@
 """The members leg: from the theme that matches the query best to the memories it was made from."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 from thinkback.model import CONSOLIDATED, Run, StoredRecord
@@ -11,6 +10,7 @@ from thinkback.search.legs.reflections import Reflections
 from thinkback.search.legs.vector import nearest
 from thinkback.search.query.parse import Query
 from thinkback.stores.base import Store
+from thinkback.values import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

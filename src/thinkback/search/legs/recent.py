@@ -1,13 +1,13 @@
 """The recent leg: the newest memories, whatever their text."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 from thinkback.model import Run
 from thinkback.search.legs.base import Leg
 from thinkback.search.query.parse import Query
 from thinkback.stores.base import Store
+from thinkback.values import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,7 +1,7 @@
 """The reflections leg: cosine over the consolidated themes alone."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import ClassVar
 
 from thinkback.errors import Notice
@@ -9,6 +9,7 @@ from thinkback.model import REFLECTION, Run, Scored, StoredRecord
 from thinkback.search.legs.base import NO_VECTOR, Leg, Stage
 from thinkback.search.query.parse import Query
 from thinkback.stores.base import Store
+from thinkback.values import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,7 +1,6 @@
 """The vector leg: cosine similarity of the query's embedding and the memories'."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 from thinkback.model import ApproximateIndex, Filter, Run, Scored, StoredRecord, Vector
@@ -9,6 +8,7 @@ from thinkback.search.bounds import one_of
 from thinkback.search.legs.base import NO_REFLECTIONS, NO_VECTOR, Leg, Stage, without_reflections
 from thinkback.search.query.parse import Query
 from thinkback.stores.base import Store
+from thinkback.values import dataclass
 
 HNSW = "hnsw"
 

@@ -4,7 +4,7 @@ import json
 import re
 from collections.abc import Callable
 from concurrent.futures import Executor, Future
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import date, tzinfo
 from typing import Any
 
@@ -14,6 +14,7 @@ from thinkback.search.query.parse import Parsing, Query
 from thinkback.search.query.tags import InferredTag, Vocabulary
 from thinkback.search.query.time import Anchor, anchor_at
 from thinkback.search.query.time_calendar import Now
+from thinkback.values import dataclass
 
 MAX_TAGS = 50
 MAX_QUERY = 300  # characters of the query that the model reads

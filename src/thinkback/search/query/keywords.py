@@ -9,7 +9,7 @@ asks for words as they are spelt; there, `-` and `_` are letters. Scripts writte
 import re
 import unicodedata
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
 
 from thinkback.model import KeywordQuery, KeywordTerm
@@ -17,6 +17,7 @@ from thinkback.search.query.languages import CHINESE_QUESTIONS, function_words
 from thinkback.search.query.stopwords import CONTRACTED_ENDINGS, NAMES_WHEN_CAPITALISED, NEGATED_STEMS
 from thinkback.stores.segmentation import EAST_ASIAN, PICTURES, SOUTH_EAST_ASIAN, needs_spaces, segment
 from thinkback.stores.stemming import expression
+from thinkback.values import dataclass
 
 COLUMNS = ("essence", "content", "tags")
 MAX_TERMS = 256

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, tzinfo
 
 from thinkback.model import Filter, KeywordQuery, Vector
@@ -11,6 +11,7 @@ from thinkback.search.query.keywords import parse_keywords
 from thinkback.search.query.tags import InferredTag, Vocabulary, infer_tags
 from thinkback.search.query.time import Anchor, EnglishExtractor, Rules, TemplatedExtractor
 from thinkback.search.query.time_languages import foreign_time
+from thinkback.values import dataclass
 
 EXTRACTORS: dict[str, Rules | None] = {
     "english": EnglishExtractor(),

@@ -6,11 +6,12 @@ Inferred tags only raise scores; only tags that a caller passes filter.
 import re
 import unicodedata
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from types import MappingProxyType
 from typing import Literal
 
 from thinkback.stores.segmentation import segment
+from thinkback.values import dataclass
 
 MAX_TAGS = 64
 

@@ -6,7 +6,6 @@ bounded, so a phrase has a greatest length and reading a query is linear in its 
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from datetime import datetime, timedelta, tzinfo
 from itertools import islice
 from typing import Protocol
@@ -16,6 +15,7 @@ from thinkback.errors import InvalidInput
 from thinkback.search.query.time_calendar import Now, Reading
 from thinkback.search.query.time_compound import compound
 from thinkback.search.query.time_patterns import EXPLICIT, PHRASES, VAGUE, YEAR, Phrase
+from thinkback.values import dataclass
 
 # Phrases are looked for this far around the words that announce one, and around no more words than this.
 _LONGEST = 64

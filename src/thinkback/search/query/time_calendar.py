@@ -1,9 +1,10 @@
 """Calendar arithmetic as seen from one moment in one time zone."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta, tzinfo
 
 from thinkback.clock import DAY, from_us, to_us
+from thinkback.values import dataclass
 
 _EARLIEST, _LATEST = to_us(datetime.min.replace(tzinfo=UTC)), to_us(datetime.max.replace(tzinfo=UTC))
 

@@ -6,7 +6,6 @@
 
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from datetime import date, time, timedelta
 from functools import cache
 from itertools import islice
@@ -14,6 +13,7 @@ from itertools import islice
 from thinkback.clock import DAY, from_us
 from thinkback.search.query.time_calendar import Now, Reading, month_after
 from thinkback.search.query.time_readings import DIGITS, MONTHS, TEENS, WEEKDAYS, counts_something
+from thinkback.values import dataclass
 
 Simple = Callable[[str, Now], tuple[int, int, Reading] | None]  # start, end and reading of the simple phrase in a text
 

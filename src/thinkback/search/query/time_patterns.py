@@ -2,12 +2,12 @@
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cache
 
 from thinkback.search.query import time_readings as read
 from thinkback.search.query.time_calendar import Now, Reading
 from thinkback.search.query.time_readings import DIGITS, MONTHS, SEASONS, TEENS, TENS, UNITS, WEEKDAYS
+from thinkback.values import dataclass
 
 # Which of several phrases is meant: beside a date with its year, "last Friday" is relative to that date.
 EXPLICIT, NAMED, VAGUE = 0, 1, 2

@@ -6,7 +6,7 @@
 import hashlib
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, fields, is_dataclass
+from dataclasses import field, fields, is_dataclass
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -19,6 +19,7 @@ from thinkback.search.legs import LEGS, Leg
 from thinkback.search.query.parse import Parsing
 from thinkback.search.selection import Selection
 from thinkback.search.signals import SIGNALS, Signal
+from thinkback.values import dataclass
 
 How = Literal["add", "multiply", "blend", "replace"]
 

@@ -1,7 +1,7 @@
 """What a signal is: a pure batch function, one value per candidate; it never sorts and never changes a candidate."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import ClassVar, Protocol
 
 import numpy as np
@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from thinkback.model import Floats, StoredEdge, StoredRecord
 from thinkback.search.query.parse import Query
+from thinkback.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

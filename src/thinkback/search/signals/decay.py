@@ -7,12 +7,12 @@ Canonical and votes stand in the metadata (`canonical`, `votes`); `canonical` ma
 """
 
 import math
-from dataclasses import dataclass
 from typing import ClassVar
 
 from thinkback.clock import DAY
 from thinkback.model import Floats, StoredRecord
 from thinkback.search.signals.base import Scene, Signal, Skip, of_records
+from thinkback.values import dataclass
 
 TAU_DAYS = {"task": 7.0, "work": 90.0, "context": 180.0}
 OTHER_TAU_DAYS = 30.0

@@ -3,7 +3,6 @@
 Only semantic scores travel (no priority, recency or graph score), so hubs do not cascade; it never adds candidates.
 """
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -11,6 +10,7 @@ import numpy as np
 from thinkback.model import Floats
 from thinkback.search.bounds import at_least
 from thinkback.search.signals.base import Scene, Signal, Skip
+from thinkback.values import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

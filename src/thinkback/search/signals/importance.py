@@ -1,10 +1,10 @@
 """Importance: the memory's own, 0 to 1; unscored counts as the middle."""
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from thinkback.model import Floats
 from thinkback.search.signals.base import Scene, Signal, Skip, of_records
+from thinkback.values import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,7 +4,6 @@ In a conversation the answer often stands next to the turn that matches the ques
 after it counts `reply` times as much: an answer inherits from its question. It never adds candidates.
 """
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -13,6 +12,7 @@ from numpy.typing import NDArray
 from thinkback.model import Floats
 from thinkback.search.bounds import at_least
 from thinkback.search.signals.base import Scene, Signal, Skip
+from thinkback.values import dataclass
 
 Walk = tuple[NDArray[np.intp], NDArray[np.intp], Floats]
 

@@ -1,10 +1,10 @@
 """Priority: P1 1.0, P2 0.6, P3 0.3, P4 0."""
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from thinkback.model import Floats
 from thinkback.search.signals.base import Scene, Signal, Skip, of_records
+from thinkback.values import dataclass
 
 VALUES = {"P1": 1.0, "P2": 0.6, "P3": 0.3, "P4": 0.0}
 

@@ -5,7 +5,6 @@ short-lived tiers × exp(−age / (7 d · (1 + ln(1 + accesses)))), with age sin
 """
 
 import math
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import ClassVar
 
@@ -15,6 +14,7 @@ from thinkback.clock import DAY
 from thinkback.model import Floats, StoredRecord
 from thinkback.search.once import Once
 from thinkback.search.signals.base import Scene, Signal, Skip, of_records
+from thinkback.values import dataclass
 
 TIER_SALIENCE = {"procedural": 0.95, "semantic": 0.90, "episodic": 0.55, "working": 0.30, "unknown": 0.50}
 SHORT_LIVED = ("working", "episodic")

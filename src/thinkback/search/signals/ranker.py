@@ -8,7 +8,7 @@ rank as if the forgotten memory had never been there.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from functools import lru_cache
 from typing import ClassVar
 
@@ -17,6 +17,7 @@ import numpy as np
 from thinkback.model import Floats
 from thinkback.search.signals.base import Scene, Signal, Skip
 from thinkback.search.signals.ranker_view import STEPS, View
+from thinkback.values import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

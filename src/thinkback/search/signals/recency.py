@@ -1,7 +1,6 @@
 """Recency: 2^(−age / half-life), age in wall-clock time or in cycles, never both."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -11,6 +10,7 @@ from thinkback.model import Floats, StoredRecord
 from thinkback.search.bounds import above, one_of
 from thinkback.search.query.parse import Query
 from thinkback.search.signals.base import Scene, Signal, Skip
+from thinkback.values import dataclass
 
 _SINCE: dict[str, Callable[[StoredRecord], int]] = {
     "update": lambda record: record.updated_at,

@@ -1,11 +1,11 @@
 """Reflection boost: a factor for memories of kind `reflection`."""
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from thinkback.model import REFLECTION, Floats
 from thinkback.search.bounds import at_least
 from thinkback.search.signals.base import Scene, Signal, Skip, of_records
+from thinkback.values import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

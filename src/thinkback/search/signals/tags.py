@@ -1,11 +1,11 @@
 """Tag boost: a factor min(cap, 1 + step · overlap) from the tags inferred from the query; 1 at no overlap."""
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from thinkback.model import Floats
 from thinkback.search.bounds import at_least
 from thinkback.search.signals.base import Scene, Signal, Skip, of_records
+from thinkback.values import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

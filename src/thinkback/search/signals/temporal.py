@@ -4,12 +4,12 @@ The time that a memory's text tells of counts like its date, times (length of th
 is longer: "last year" says little about a day.
 """
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from thinkback.model import Floats, StoredRecord
 from thinkback.search.query.time import Anchor
 from thinkback.search.signals.base import Scene, Signal, Skip, of_records
+from thinkback.values import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,6 +1,5 @@
 """Updates: a memory that seems to replace the value of an older one comes directly before it (see `search/updates.py`)."""
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -8,6 +7,7 @@ import numpy as np
 from thinkback.model import Floats
 from thinkback.search.signals.base import Scene, Signal, Skip
 from thinkback.search.updates import replaced
+from thinkback.values import dataclass
 
 _STEP = 1e-6
 

@@ -3,12 +3,12 @@
 "What did Caroline paint?" is answered by Caroline. Who said a memory: see `thinkback.search.speakers`.
 """
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from thinkback.model import Floats
 from thinkback.search.signals.base import Scene, Signal, Skip, of_records
 from thinkback.search.speakers import names, speaker
+from thinkback.values import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

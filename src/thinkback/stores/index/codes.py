@@ -8,7 +8,6 @@ rounded up. For a unit query q, coded likewise as t·d with f = ‖q − t·d‖
 c·d is a sum of whole numbers and exact. Subtracting the mean pays because the vectors of a model share a large part.
 """
 
-from dataclasses import dataclass
 from functools import cache
 from typing import Any, Protocol
 
@@ -16,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thinkback.model import Vector
+from thinkback.values import dataclass
 
 Codes = NDArray[np.int8]
 _STEPS = 127

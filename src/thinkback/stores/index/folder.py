@@ -11,13 +11,15 @@ import secrets
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 from zlib import crc32
 
 import numpy as np
 from numpy.typing import NDArray
+
+from thinkback.values import dataclass
 
 FORMAT = 1
 MANIFEST = "manifest.json"

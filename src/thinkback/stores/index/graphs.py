@@ -6,7 +6,6 @@ Equal vectors would form islands that a search cannot leave, so only the first o
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cached_property
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
@@ -17,6 +16,7 @@ from numpy.typing import NDArray
 from thinkback.errors import MissingExtra
 from thinkback.model import Vector
 from thinkback.stores.index.folder import Arrays
+from thinkback.values import dataclass
 
 if TYPE_CHECKING:
     from usearch.index import Index

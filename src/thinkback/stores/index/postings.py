@@ -4,7 +4,6 @@ Terms stand in the order of their hash, so that one search finds several; their 
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 from zlib import crc32
 
@@ -12,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thinkback.model import Floats
+from thinkback.values import dataclass
 
 Rows = NDArray[np.intp]
 

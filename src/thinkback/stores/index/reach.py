@@ -1,11 +1,10 @@
 """Which of many estimates may be among the best so many, found in few passes over them."""
 
-from dataclasses import dataclass
-
 import numpy as np
 from numpy.typing import NDArray
 
 from thinkback.model import Vector
+from thinkback.values import dataclass
 
 Mask = NDArray[np.bool_]
 Rows = NDArray[np.intp]

@@ -1,7 +1,7 @@
 """What each call of a search needs from the server, so that one statement can answer several."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from types import MappingProxyType
 from typing import Any
 
@@ -16,6 +16,7 @@ from thinkback.stores.record_cache import RecordCache
 from thinkback.stores.sqlite.generations import Generation
 from thinkback.stores.sqlite.links import Kinds
 from thinkback.stores.together import Call
+from thinkback.values import dataclass
 
 _EMPTY = Ask((), lambda _: [])
 

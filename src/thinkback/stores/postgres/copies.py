@@ -7,7 +7,6 @@ unchanged space, more for a larger one. So a space that is written between its r
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from threading import Lock
 
 import numpy as np
@@ -19,6 +18,7 @@ from thinkback.stores.postgres.session import Counters, Tx
 from thinkback.stores.record_cache import with_accesses
 from thinkback.stores.sqlite.filled import Contents, FilledStore
 from thinkback.stores.sqlite.generations import STORED
+from thinkback.values import dataclass
 
 COPIES_MB = 64
 _PAYS_FROM = 3  # views of an unchanged space

@@ -6,7 +6,6 @@ kept as its comment with the number of memories.
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from psycopg import sql
@@ -18,6 +17,7 @@ from thinkback.stores.postgres import errors
 from thinkback.stores.postgres.schema import WIDEST_HEAD
 from thinkback.stores.postgres.server import Connection, connect
 from thinkback.stores.postgres.session import Tx
+from thinkback.values import dataclass
 
 METHOD = "hnsw"
 _SEARCHED = 200  # candidates the search keeps; the higher, the better the recall

@@ -10,7 +10,6 @@ are put into a table in memory and scored with the space's own number of rows an
 import json
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from threading import Lock
 from typing import Any
 
@@ -25,6 +24,7 @@ from thinkback.stores.sqlite import fulltext, schema
 from thinkback.stores.sqlite.bm25 import K1, B, Bm25, average, idf
 from thinkback.stores.sqlite.keywords import all_forms, first_accepted, joined, plain_terms
 from thinkback.stores.stemming import STEMMED, WORD, by_forms, forms
+from thinkback.values import dataclass
 
 _QUOTED = re.compile(r'"((?:[^"]|"")*)"(\s*\*)?')
 _OPERATORS = re.compile(r"\b(?:AND|OR|NOT|NEAR)\b|\b\w+\s*:|[{}]")

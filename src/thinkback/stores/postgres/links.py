@@ -1,7 +1,7 @@
 """Links between memories: stored ones, and the order of a thread, which is derived."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from thinkback.model import SEQUENCE, Filter, StoredEdge, StoredRecord
@@ -10,6 +10,7 @@ from thinkback.stores.postgres.rows import COLUMNS
 from thinkback.stores.postgres.session import Tx
 from thinkback.stores.postgres.writes import require
 from thinkback.stores.sqlite.links import Kinds, check, row_of, strength
+from thinkback.values import dataclass
 
 _FIELDS = ("from_id", "to_id", "kind", "weight", "valid_from", "valid_to", "created_at")
 _COLUMNS = ", ".join(f"e.{name}" for name in _FIELDS)

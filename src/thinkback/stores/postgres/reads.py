@@ -1,7 +1,6 @@
 """Reading memories: by id, by page, by version, by date; and all there is, for exports."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -15,6 +14,7 @@ from thinkback.stores.postgres.rows import COLUMNS, select, to_record
 from thinkback.stores.postgres.searches import Row
 from thinkback.stores.postgres.session import Tx
 from thinkback.stores.sqlite.generations import STORED
+from thinkback.values import dataclass
 
 _AT = "m.recorded_at <= %(at)s AND (m.retired_at IS NULL OR m.retired_at > %(at)s)"
 _IN_ORDER = "WHERE m.space = %(space)s ORDER BY m.retired_at IS NULL, m.recorded_at, m.seq"

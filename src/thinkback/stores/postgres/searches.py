@@ -1,11 +1,11 @@
 """Searches as parts of one statement: each gives a SELECT of the same columns and reads the rows that come back."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any, Protocol
 
 from thinkback.stores.postgres.filters import Params
 from thinkback.stores.postgres.session import Tx
+from thinkback.values import dataclass
 
 # What every part selects: id, score, a number or a moment, first and last character of a passage, exact vector.
 Row = tuple[Any, Any, Any, Any, Any, Any]

@@ -4,7 +4,6 @@ import secrets
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from threading import local
 from typing import Any, TypeVar
 
@@ -16,6 +15,7 @@ from thinkback.stores.base import StoreState
 from thinkback.stores.postgres import errors
 from thinkback.stores.postgres.filters import Params
 from thinkback.stores.postgres.server import Connection, Server
+from thinkback.values import dataclass
 
 T = TypeVar("T")
 COUNTERS = (

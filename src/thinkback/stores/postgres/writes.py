@@ -5,7 +5,7 @@ need no further care.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -21,6 +21,7 @@ from thinkback.stores.postgres.schema import WIDEST_HEAD
 from thinkback.stores.postgres.session import COUNTERS, Counters, Tx, changed, counters_of
 from thinkback.stores.sqlite.generations import STORED, Generation, unit_rows
 from thinkback.stores.versions import first_version, id_taken, next_version, passages_checked, positions, refuse_twins
+from thinkback.values import dataclass
 
 COPIED_FROM = 100  # so many memories at once are copied, not inserted
 _NO_VECTORS: tuple[list[int], Vector | None] = ([], None)

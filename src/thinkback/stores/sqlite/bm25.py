@@ -1,12 +1,12 @@
 """BM25 as FTS5 computes it, step by step, but with statistics of a larger index or one weight for several forms of a word."""
 
 import math
-from dataclasses import dataclass
 from typing import Any
 
 import apsw
 
 from thinkback.stores.sqlite.fulltext import WEIGHTS
+from thinkback.values import dataclass
 
 K1, B = 1.2, 0.75
 _LEAST_IDF = 1e-6

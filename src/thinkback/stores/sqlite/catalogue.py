@@ -5,7 +5,7 @@ A catalogue is immutable. A newer one may share its buffers, because it writes o
 
 from bisect import bisect
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import partial
 from itertools import accumulate
 from operator import attrgetter
@@ -19,6 +19,7 @@ from thinkback.fields import KINDS, PRIORITIES, TIERS
 from thinkback.model import Filter, Floats, Scored
 from thinkback.stores.sqlite.filters import clause
 from thinkback.stores.sqlite.fulltext import HISTORY
+from thinkback.values import dataclass
 
 Mask = NDArray[np.bool_]
 Rows = NDArray[np.intp]

@@ -7,13 +7,13 @@ and raises StoreDamaged with its table, so that nobody meets a UnicodeDecodeErro
 import json
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Any
 
 import apsw
 
 from thinkback.errors import Action, InvalidInput, Remedy, StoreDamaged, ThinkbackError
 from thinkback.fields import FIELDS, VALUES
+from thinkback.values import dataclass
 
 # Tables that hold what was said and done, and can not be made again.
 TRUTH = ("memories", "edges", "judgements", "journal", "settings", "counters", "generations")

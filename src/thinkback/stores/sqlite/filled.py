@@ -1,7 +1,6 @@
 """A store in memory that is filled once with the present memories of another store, and then only read."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from thinkback.model import Passages, StoredEdge, StoredRecord, Vector
 from thinkback.stores.base import EmbeddingSpace
@@ -9,6 +8,7 @@ from thinkback.stores.sqlite import counters, fulltext, generations, keywords, l
 from thinkback.stores.sqlite.connection import PinnedConnection
 from thinkback.stores.sqlite.files import MEMORY
 from thinkback.stores.sqlite.store import SqliteStore
+from thinkback.values import dataclass
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import apsw
@@ -10,6 +9,7 @@ import apsw
 from thinkback.conditions import METADATA, ORDER, Compare, Condition, Every, Not, Some, compares, is_number, same_json
 from thinkback.model import Filter
 from thinkback.stores.sqlite.rows import listed
+from thinkback.values import dataclass
 
 _EXACT_INTEGERS = 1 << 53  # a double represents integers up to here exactly
 

@@ -1,7 +1,6 @@
 """Vectors in the file: float32, little endian, unit length, one generation per embedding space."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import apsw
@@ -13,6 +12,7 @@ from thinkback.model import Passages, StoredRecord, Vector
 from thinkback.stores.base import EmbeddingSpace
 from thinkback.stores.sqlite.rows import COLUMNS, listed, to_record
 from thinkback.stores.versions import passages_checked
+from thinkback.values import dataclass
 
 STORED = np.dtype("<f4")
 _BLOCK = 32  # rows normalised at a time, to stay in the processor's cache

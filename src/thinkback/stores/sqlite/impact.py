@@ -10,7 +10,7 @@ index; rows added later are tokenised here and kept in small segments that are m
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any
 
 import apsw
@@ -25,6 +25,7 @@ from thinkback.stores.sqlite.catalogue import Catalogue, Delta, Mask, Rows, exte
 from thinkback.stores.sqlite.fulltext import COLUMNS, HISTORY, PRESENT, TOKENIZER, WEIGHTS, tokenised
 from thinkback.stores.sqlite.rows import listed
 from thinkback.stores.stemming import STEMMED
+from thinkback.values import dataclass
 
 Term = bytes | tuple[bytes, ...]  # a term, or the forms of a word
 _STEMMED = STEMMED.encode()

@@ -2,7 +2,7 @@
 
 import threading
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import apsw
@@ -17,6 +17,7 @@ from thinkback.stores.sqlite import impact as impacts
 from thinkback.stores.sqlite.catalogue import Catalogue
 from thinkback.stores.sqlite.impact import Impact
 from thinkback.stores.sqlite.vector_search import Matrix
+from thinkback.values import dataclass
 
 if TYPE_CHECKING:
     from thinkback.stores.sqlite.derived import DerivedIndex

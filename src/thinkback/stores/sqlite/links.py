@@ -3,7 +3,7 @@
 import json
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import apsw
 
@@ -14,6 +14,7 @@ from thinkback.stores.sqlite import counters
 from thinkback.stores.sqlite.filters import Clause, clause
 from thinkback.stores.sqlite.rows import listed
 from thinkback.stores.sqlite.writes import require
+from thinkback.values import dataclass
 
 _HEAVIEST = sys.float_info.max
 _FIELDS = "from_id, to_id, kind, weight, valid_from, valid_to, created_at"

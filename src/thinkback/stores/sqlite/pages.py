@@ -6,9 +6,10 @@ no others. Pages of the log take the place of those in the file, as far as its c
 
 import struct
 from collections.abc import Iterator, Set
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from thinkback.values import dataclass
 
 _MAGIC = b"SQLite format 3\0"
 _LEAF, _INTERIOR, _INDEX_LEAF, _INDEX_INTERIOR = 0x0D, 0x05, 0x0A, 0x02

@@ -7,7 +7,7 @@ next full reading; no search sees them, because a filter is evaluated on what th
 
 import threading
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from itertools import groupby
 from typing import Any
 
@@ -21,6 +21,7 @@ from thinkback.stores.sqlite.catalogue import Catalogue, Mask, extended, retired
 from thinkback.stores.sqlite.generations import STORED, Generation, generation
 from thinkback.stores.sqlite.rows import COLUMNS, listed, to_record
 from thinkback.stores.sqlite.vector_search import Asked, Questions, cosines, slack
+from thinkback.values import dataclass
 
 _CHUNK = 4096  # passages read at once
 _FEW = 8  # if fewer than one in so many passes, those alone are multiplied

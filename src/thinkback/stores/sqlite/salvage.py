@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +12,7 @@ from thinkback.stores.base import Loss, Problem
 from thinkback.stores.sqlite import counters, damage, health, schema
 from thinkback.stores.sqlite.connection import Connections
 from thinkback.stores.sqlite.pages import Cell, Pages, Text
+from thinkback.values import dataclass
 
 KEPT = (*damage.TRUTH, "vectors", "passages")
 

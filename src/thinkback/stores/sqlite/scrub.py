@@ -8,7 +8,6 @@ runs at once if the file is small, otherwise when the store is closed, repaired 
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Self
 
 import apsw
@@ -17,6 +16,7 @@ from thinkback.errors import StoreError
 from thinkback.stores.base import PENDING_SCRUB, Problem
 from thinkback.stores.sqlite import journal
 from thinkback.stores.sqlite.connection import Connections
+from thinkback.values import dataclass
 
 IMMEDIATE_UP_TO = 4 << 20  # bytes; a VACUUM of so much takes about 20 ms
 _KEY = "scrub.owed"  # as existing files spell it

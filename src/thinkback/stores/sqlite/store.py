@@ -4,7 +4,7 @@ import os
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from copy import copy
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, TypeVar
@@ -73,6 +73,7 @@ from thinkback.stores.sqlite.history_index import HistoryIndex
 from thinkback.stores.sqlite.index_cache import IndexCache, View
 from thinkback.stores.sqlite.schema import Progress
 from thinkback.stores.sqlite.tally import Tally
+from thinkback.values import dataclass
 
 BUSY_TIMEOUT_S = 30.0
 COMPANIONS = ("-wal", "-shm", "-journal")  # the files SQLite keeps beside a database

@@ -6,13 +6,14 @@ longer tell what is gone.
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import apsw
 
 from thinkback.stores.base import StoreState
 from thinkback.stores.sqlite import counters, rows
+from thinkback.values import dataclass
 
 _FEW = 2000  # rows changed since; more are counted again
 _SINCE = (  # thread, tags, change in the number of versions, change in the number of present ones

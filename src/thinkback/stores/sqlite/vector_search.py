@@ -5,7 +5,7 @@ again in float64, row by row, so that a score depends on the two vectors alone, 
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cached_property, partial
 from hashlib import sha256
 from itertools import islice
@@ -23,6 +23,7 @@ from thinkback.stores.sqlite.catalogue import Catalogue, Delta, Mask, Rows, exte
 from thinkback.stores.sqlite.generations import STORED, Generation, unit_rows
 from thinkback.stores.sqlite.kept_vectors import KeptVectors, Read, products, squared
 from thinkback.stores.sqlite.rows import listed
+from thinkback.values import dataclass
 
 _ROUNDING = 2.0**-24  # relative error of one float32 operation
 _LENGTH_ERROR = 2e-6  # how far a stored vector's length may be from 1, twice
