@@ -27,7 +27,8 @@ from thinkback.evaluate.datasets.locomo import read_locomo
 from thinkback.evaluate.vectors import CachedEmbedder
 from thinkback.memory import Memory
 from thinkback.model import Passage, Run
-from thinkback.models.embedders import DEFAULT_EMBEDDER, open_embedder
+from thinkback.models.embedders import open_embedder
+from thinkback.models.weights import DEFAULT_EMBEDDER
 from thinkback.passages import Span, split
 from thinkback.search.recipes.model import Recipe
 from thinkback.search.recipes.named import DEFAULT, KEYWORD, VECTOR

@@ -1,14 +1,19 @@
-"""Memory: what people hold."""
+"""Memory: what people hold.
+
+What only some verbs need is imported by them: a process that opens a store to ask one question does not wait for it. Their types
+are written `thinkback.Name`, which loads them when somebody looks.
+"""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Executor
 from contextlib import AbstractContextManager, suppress
 from dataclasses import replace
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self, Unpack, overload
+from typing import TYPE_CHECKING, Any, Self, Unpack, overload
 
+import thinkback
 from thinkback.clock import DAY, Clock, Moment, system_clock, to_us, zone_of
 from thinkback.errors import (
     EmbeddingSpaceMismatch,
@@ -37,25 +42,9 @@ from thinkback.inputs import (
     text_and_fields,
     validate,
 )
-from thinkback.lifecycle.about import reread
 from thinkback.lifecycle.access_log import AccessLog
-from thinkback.lifecycle.audit import AuditReport, audit
-from thinkback.lifecycle.backup import BackedUp, back_up
-from thinkback.lifecycle.corroboration import contest
-from thinkback.lifecycle.documents import Synced, read
 from thinkback.lifecycle.embed import Embedding
-from thinkback.lifecycle.forget import Forgotten, Receipt, forget, forget_verified, would_forget
-from thinkback.lifecycle.redact import Redacted, redact
-from thinkback.lifecycle.reflect.model import PUBLISHED, Consolidation, Reflected
-from thinkback.lifecycle.reflect.rebuild import renew
-from thinkback.lifecycle.reflect.run import reflect
-from thinkback.lifecycle.secrets.door import Door, Policy
-from thinkback.lifecycle.tidy import Tidied, tidy
-from thinkback.lifecycle.tombstones import Tombstone, buried, left_out, revoke, tombstones
-from thinkback.lifecycle.transfer import ImportReport, Line, export, import_values
-from thinkback.lifecycle.undo import Undone, undo
-from thinkback.lifecycle.write import archive, change_standing, new_version, remember, restore
-from thinkback.messages import drafts_of
+from thinkback.lifecycle.secrets import Policy, check_policy
 from thinkback.model import (
     REFLECTION,
     Draft,
@@ -69,9 +58,7 @@ from thinkback.model import (
     StoredRecord,
     Vector,
 )
-from thinkback.models.chat import Chat
 from thinkback.models.embedders.base import validate_vectors
-from thinkback.models.rerankers.base import Reranker
 from thinkback.search.engine import Engine, Notes
 from thinkback.search.executors import Inline, Threads
 from thinkback.search.pipeline import gather, search
@@ -93,6 +80,9 @@ from thinkback.stores.base import (
 )
 from thinkback.where import EVERY, condition_of, filter_of
 
+if TYPE_CHECKING:
+    from thinkback.lifecycle.secrets.door import Door
+
 Progress = Callable[[int, int], None]
 MOST_ALIKE = 5  # ids that an ambiguous short one names
 WITHOUT_VECTORS = "stored without vectors, found by keyword"
@@ -106,8 +96,8 @@ class Memory:
         store: Store,
         *,
         embedding: Embedding | None = None,
-        reranker: Callable[[str], Reranker] | None = None,
-        chat: Chat | None = None,
+        reranker: "Callable[[str], thinkback.Reranker] | None" = None,
+        chat: "thinkback.Chat | None" = None,
         extractor: AnchorExtractor | None = None,
         recipe: str | Path | Recipe = "default",
         clock: Clock = system_clock,
@@ -125,7 +115,7 @@ class Memory:
         self.recipe = resolve(recipe)
         self.strict = strict
         self.count_accesses = count_accesses
-        self._door = Door(secrets)
+        self._secrets = check_policy(secrets)
         self._journal_kept = max(0, journal_days) * DAY
         self._tombstones = tombstones
         self._watchers = tuple(watchers)  # called after every search
@@ -162,7 +152,7 @@ class Memory:
     @overload
     def remember(self, *, messages: Iterable[Mapping[str, Any]], **fields: Unpack[Fields]) -> list[Record]: ...
     @overload
-    def remember(self, *, file: str | Path, **fields: Unpack[Fields]) -> Synced: ...
+    def remember(self, *, file: str | Path, **fields: Unpack[Fields]) -> "thinkback.Synced": ...
     def remember(self, text: str | None = None, *, messages: Any = None, file: Any = None, **fields: Any) -> Any:
         """Store one memory: `remember("Oscar is a grey cat", tags=["pets"], thread="chat-7")`.
 
@@ -171,6 +161,8 @@ class Memory:
         it updates what changed and forgets what is gone.
         """
         if messages is not None:
+            from thinkback.messages import drafts_of
+
             return self._remember_new(drafts_of(messages, fields))
         if file is not None:
             return self._remember_files(file, fields)
@@ -196,6 +188,8 @@ class Memory:
 
     def remember_many(self, items: Iterable[str | Mapping[str, Any]]) -> list[Record]:
         """Store many memories in one transaction, all or none; each a text, or a mapping with `text` and `remember`'s fields."""
+        from thinkback.lifecycle.write import remember
+
         drafts = [draft(*text_and_fields(item)) for item in items]
         if not drafts:
             return []
@@ -216,6 +210,8 @@ class Memory:
 
     def update(self, id: str, /, **changes: Unpack[Changes]) -> Record:
         """Change a memory; the older version stays for `known_at`. Standing (tier, priority, importance, …) changes in place."""
+        from thinkback.lifecycle.write import change_standing, new_version
+
         given, secrets = self._door.admit_changes(changes_of(changes))
         if secrets is not None:
             warn(secrets, SecretWarning)
@@ -245,7 +241,7 @@ class Memory:
         dry_run: bool = False,
         scrub: bool = False,
         tombstone: bool | None = None,
-    ) -> Forgotten:
+    ) -> "thinkback.Forgotten":
         """Remove memories for good, with everything derived from them.
 
         `where` adds every memory that a condition holds for, hidden ones too: `forget(where={"thread": "chat-7"}, dry_run=True)`
@@ -253,27 +249,37 @@ class Memory:
         `scrub` clears large files at once, which otherwise happens with a later write or on closing. `tombstone` keeps imports and
         captures from bringing them back (default: the setting `tombstones`).
         """
+        from thinkback.lifecycle.forget import forget, would_forget
+
         chosen = [*ids_given("forget", ids), *([] if where is None else self._where(where))]
         if dry_run:
             return would_forget(self.store, chosen, self.clock())
         mark = self._tombstones if tombstone is None else tombstone
         return forget(self.store, chosen, self.clock(), scrub=scrub, tombstone=mark)
 
-    def forget_verified(self, *ids: str, tombstone: bool | None = None) -> Receipt:
+    def forget_verified(self, *ids: str, tombstone: bool | None = None) -> "thinkback.Receipt":
         """The same, then proves it: every leg and index is asked, the live files are read, and a receipt is returned."""
+        from thinkback.lifecycle.forget import forget_verified
+
         mark = self._tombstones if tombstone is None else tombstone
         return forget_verified(self.store, ids_given("forget_verified", ids), self.clock(), tombstone=mark)
 
-    def tombstones(self) -> Sequence[Tombstone]:
+    def tombstones(self) -> "Sequence[thinkback.Tombstone]":
         """Keyed hashes of what must not come back by an import or a capture, oldest first."""
+        from thinkback.lifecycle.tombstones import tombstones
+
         return tombstones(self.store)
 
     def revoke_tombstones(self, *hashes: str) -> Sequence[str]:
         """Take tombstones back; returns those that there were."""
+        from thinkback.lifecycle.tombstones import revoke
+
         return revoke(self.store, ids_given("revoke_tombstones", hashes))
 
     def buried(self, memories: Iterable[tuple[str | None, str]]) -> Sequence[bool]:
         """For each id and text, whether a tombstone says that it shall not come back."""
+        from thinkback.lifecycle.tombstones import buried
+
         return buried(self.store, memories)
 
     def unburied(self, items: Iterable[Mapping[str, Any]]) -> Sequence[Mapping[str, Any]]:
@@ -281,11 +287,15 @@ class Memory:
         given = list(items)
         out = self.buried((one.get("id"), one["text"]) for one in given)
         if any(out):
+            from thinkback.lifecycle.tombstones import left_out
+
             self._warn(left_out(sum(out)))
         return [one for one, gone in zip(given, out, strict=True) if not gone]
 
     def contest(self, new_id: str, old_id: str, close: bool = False) -> Edge:
         """Mark that a newer memory contradicts an older one; both stay visible, unless `close` ends the older one's validity."""
+        from thinkback.lifecycle.corroboration import contest
+
         newer, older = ids_given("contest", (new_id, old_id))
         return Edge.of(contest(self.store, newer, older, self.clock(), close))
 
@@ -469,10 +479,18 @@ class Memory:
 
     def export(self, vectors: bool = False) -> AbstractContextManager[Snapshot]:
         """Everything in the store at one moment, as values; `thinkback.interop` writes them to files."""
+        from thinkback.lifecycle.transfer import export
+
         return export(self.store, vectors)
 
-    def import_values(self, lines: Iterable[Line], skip_bad: bool = False) -> ImportReport:
+    def import_values(
+        self,
+        lines: "Iterable[tuple[int, thinkback.Header | Draft | StoredRecord | StoredEdge | StoredJudgement | ThinkbackError]]",
+        skip_bad: bool = False,
+    ) -> "thinkback.ImportReport":
         """Merge what `thinkback.interop` read from a file, in one transaction; a bad line fails it all unless `skip_bad`."""
+        from thinkback.lifecycle.transfer import import_values
+
         return import_values(self.store, lines, self.clock(), skip_bad, self._door)
 
     # -- upkeep --------------------------------------------------------------------------------------------------------------------
@@ -481,34 +499,48 @@ class Memory:
         """Embed memories that were stored without a vector; return how many."""
         done = self._embedding.embed_missing(progress)
         if done:
-            renew(self.store, self.clock())
+            self._renew_reflections()
         return done
 
     def reembed(self, progress: Progress | None = None) -> int:
         """Re-embed everything with the embedder in use, then switch to it atomically."""
         done = self._embedding.reembed(progress)
-        renew(self.store, self.clock())
+        self._renew_reflections()
         return done
 
     def reindex(self) -> int:
         """Read again what is derived from the texts, the times they tell of; return how many memories changed."""
+        from thinkback.lifecycle.about import reread
+
         return reread(self.store, self.clock())
 
     def reflect(
-        self, dry_run: bool = False, progress: Progress | None = None, *, settings: Consolidation = PUBLISHED
-    ) -> Reflected:
+        self,
+        dry_run: bool = False,
+        progress: Progress | None = None,
+        *,
+        settings: "thinkback.Consolidation | None" = None,
+    ) -> "thinkback.Reflected":
         """Consolidate: promote proven memories, link nearest neighbours, and write a reflection on every theme."""
-        self._flush_if_possible()
-        return reflect(self.store, self.clock(), settings, dry_run=dry_run, progress=progress, chat=self.chat)
+        from thinkback.lifecycle.reflect.model import PUBLISHED
+        from thinkback.lifecycle.reflect.run import reflect
 
-    def tidy(self, dry_run: bool = True) -> Tidied:
+        self._flush_if_possible()
+        chosen = settings or PUBLISHED
+        return reflect(self.store, self.clock(), chosen, dry_run=dry_run, progress=progress, chat=self.chat)
+
+    def tidy(self, dry_run: bool = True) -> "thinkback.Tidied":
         """Archive expired memories, corroborate repeated ones, apply decay, and adjust tiers and priorities."""
+        from thinkback.lifecycle.tidy import tidy
+
         self._flush_if_possible()
         now = self.clock()
         return tidy(self.store, now, dry_run, forget_before=now - self._journal_kept if self._journal_kept else None)
 
-    def undo(self, batch: str | None = None) -> Undone:
+    def undo(self, batch: str | None = None) -> "thinkback.Undone":
         """Take back a batch of the journal; if none is named, the last one of which anything can be undone."""
+        from thinkback.lifecycle.undo import undo
+
         return undo(self.store, optional_name(batch, "a batch"), self.clock())
 
     def journal(self, batch: str | None = None, limit: int | None = None) -> Sequence[JournalEntry]:
@@ -517,19 +549,27 @@ class Memory:
 
     def archive(self, *ids: str) -> Sequence[str]:
         """Hide memories from every search; `everything=True` still finds them."""
+        from thinkback.lifecycle.write import archive
+
         return archive(self.store, ids_given("archive", ids), self.clock())
 
     def restore(self, *ids: str) -> Sequence[str]:
         """Bring archived and expired memories back."""
+        from thinkback.lifecycle.write import restore
+
         return restore(self.store, ids_given("restore", ids), self.clock())
 
-    def audit(self) -> AuditReport:
+    def audit(self) -> "thinkback.AuditReport":
         """Look for duplicates, stale facts, memories never recalled, likely secrets and orphans."""
+        from thinkback.lifecycle.audit import audit
+
         self._flush_if_possible()
         return audit(self.store, self.clock())
 
-    def redact(self, *ids: str) -> Redacted:
+    def redact(self, *ids: str) -> "thinkback.Redacted":
         """Take likely secrets out of these memories, or of all, in every version and index."""
+        from thinkback.lifecycle.redact import redact
+
         return redact(self.store, ids_given("redact", ids) or None, self.clock(), self._embedding.fill)
 
     def check(self) -> Sequence[Problem]:
@@ -540,8 +580,10 @@ class Memory:
         """Repair what `check` found; return the problems that remain."""
         return self.store.repair()
 
-    def backup(self, path: str | Path, replace: bool = False) -> BackedUp:
+    def backup(self, path: str | Path, replace: bool = False) -> "thinkback.BackedUp":
         """Copy the store to a file while others may write, open the copy and check it."""
+        from thinkback.lifecycle.backup import back_up
+
         return back_up(self.store, Path(path), self.clock(), replace)
 
     def flush(self) -> None:
@@ -549,6 +591,17 @@ class Memory:
         self._recalls.flush()
 
     # -- inside --------------------------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def _door(self) -> "Door":
+        from thinkback.lifecycle.secrets.door import Door
+
+        return Door(self._secrets)
+
+    def _renew_reflections(self) -> None:
+        from thinkback.lifecycle.reflect.rebuild import renew
+
+        renew(self.store, self.clock())
 
     def _remember_new(self, drafts: Sequence[Mapping[str, Any]]) -> Sequence[Record]:
         """Store those whose id is not known yet; return all of them, except what tombstones keep out."""
@@ -558,8 +611,10 @@ class Memory:
         added = iter(self.remember_many([one for one in drafts if one.get("id") not in known]))
         return [known[one["id"]] if one.get("id") in known else next(added) for one in drafts]
 
-    def _remember_files(self, path: str | Path, fields: Mapping[str, Any]) -> Synced:
+    def _remember_files(self, path: str | Path, fields: Mapping[str, Any]) -> "thinkback.Synced":
         """Store what files say; memories read from the same place before are updated, left alone or forgotten."""
+        from thinkback.lifecycle.documents import Synced, read
+
         read_now = read(path)
         found = ({**one, **fields} for one in read_now.memories.values())
         wanted = {str(one["id"]): dict(one) for one in self.unburied(found)}

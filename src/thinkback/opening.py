@@ -13,24 +13,18 @@ from threading import Lock
 from types import ModuleType
 from typing import TYPE_CHECKING, TypeVar
 
+import thinkback
 from thinkback.clock import Clock, system_clock
 from thinkback.errors import InvalidInput, MissingExtra
 from thinkback.lifecycle.embed import Embedding
-from thinkback.lifecycle.move import Moved
-from thinkback.lifecycle.move import move as move_store
-from thinkback.lifecycle.secrets.door import Policy
+from thinkback.lifecycle.secrets import Policy
 from thinkback.memory import Memory
-from thinkback.models.chat import Chat
-from thinkback.models.embedders.base import Embedder
-from thinkback.models.rerankers.base import Reranker
-from thinkback.search.query.time import AnchorExtractor
-from thinkback.search.recipes.model import Recipe
-from thinkback.search.trace import Recall
 from thinkback.settings import NONE, Postgres, Settings, is_server
 from thinkback.stores.base import DEFAULT_SPACE, Spaces, Store
 from thinkback.stores.sqlite import SqliteSpaces, SqliteStore
 
 if TYPE_CHECKING:
+    from thinkback.lifecycle.move import Moved
     from thinkback.models.weights.options import FetchOptions, OpenOptions, Progress
     from thinkback.stores.sqlite.salvage import Salvaged
 
@@ -46,12 +40,12 @@ def open(
     path: str | Path | None = None,
     *,
     settings: Settings | None = None,
-    embedder: str | Embedder | None = DEFAULT,
-    reranker: str | Reranker | None = DEFAULT,
-    recipe: str | Path | Recipe | None = None,
+    embedder: "str | thinkback.Embedder | None" = DEFAULT,
+    reranker: "str | thinkback.Reranker | None" = DEFAULT,
+    recipe: "str | Path | thinkback.Recipe | None" = None,
     models: "OpenOptions | None" = None,
-    chat: Chat | None = None,
-    extractor: AnchorExtractor | None = None,
+    chat: "thinkback.Chat | None" = None,
+    extractor: "thinkback.AnchorExtractor | None" = None,
     clock: Clock = system_clock,
     secrets: Policy | None = None,
     read_only: bool = False,
@@ -91,13 +85,13 @@ class Opener:
         self,
         settings: Settings | None = None,
         *,
-        embedder: str | Embedder | None = DEFAULT,
-        reranker: str | Reranker | None = DEFAULT,
+        embedder: "str | thinkback.Embedder | None" = DEFAULT,
+        reranker: "str | thinkback.Reranker | None" = DEFAULT,
         models: "OpenOptions | None" = None,
         progress: "Progress | None" = None,
         upgrading: Callable[[int, int], None] | None = None,
-        chat: Chat | None = None,
-        extractor: AnchorExtractor | None = None,
+        chat: "thinkback.Chat | None" = None,
+        extractor: "thinkback.AnchorExtractor | None" = None,
         clock: Clock = system_clock,
         secrets: Policy | None = None,
     ) -> None:
@@ -111,9 +105,9 @@ class Opener:
         self._extractor = extractor
         self._embedder = self._embedder_opener(embedder)
         self._reranker = self._reranker_opener(reranker)
-        self._watchers: tuple[Callable[[Recall], None], ...] = ()
+        self._watchers: tuple[Callable[[thinkback.Recall], None], ...] = ()
 
-    def watch(self, watcher: Callable[[Recall], None]) -> None:
+    def watch(self, watcher: "Callable[[thinkback.Recall], None]") -> None:
         """Call `watcher` after every search of the memories opened from now on."""
         self._watchers = (*self._watchers, watcher)
 
@@ -121,7 +115,7 @@ class Opener:
         self,
         path: str | Path | None = None,
         *,
-        recipe: str | Path | Recipe | None = None,
+        recipe: "str | Path | thinkback.Recipe | None" = None,
         read_only: bool = False,
         strict: bool = False,
         count_accesses: bool = True,
@@ -152,7 +146,7 @@ class Opener:
         self,
         store: Store,
         *,
-        recipe: str | Path | Recipe | None = None,
+        recipe: "str | Path | thinkback.Recipe | None" = None,
         read_only: bool = False,
         strict: bool = False,
         count_accesses: bool = True,
@@ -175,11 +169,11 @@ class Opener:
             watchers=self._watchers,
         )
 
-    def embedder(self) -> Embedder | None:
+    def embedder(self) -> "thinkback.Embedder | None":
         """The embedder, loaded; None if there is none."""
         return None if self._embedder is None else self._embedder()
 
-    def reranker(self, name: str = DEFAULT) -> Reranker | None:
+    def reranker(self, name: str = DEFAULT) -> "thinkback.Reranker | None":
         """The reranker that a recipe names, loaded; None if there is none."""
         return None if self._reranker is None else self._reranker(name)
 
@@ -191,7 +185,7 @@ class Opener:
             path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         return path
 
-    def _embedder_opener(self, given: str | Embedder | None) -> Callable[[], Embedder] | None:
+    def _embedder_opener(self, given: "str | thinkback.Embedder | None") -> "Callable[[], thinkback.Embedder] | None":
         name = self._chosen("embedder", given)
         if name is not None and not isinstance(name, str) and not hasattr(name, "embed_passages"):
             raise InvalidInput(
@@ -202,14 +196,16 @@ class Opener:
         if not isinstance(name, str):
             return None if name is None else lambda: name
 
-        def load() -> Embedder:
+        def load() -> "thinkback.Embedder":
             from thinkback.models.embedders import open_embedder
 
             return open_embedder(name, self._options("embedder"))
 
         return _one_at_a_time(cache(load))
 
-    def _reranker_opener(self, given: str | Reranker | None) -> Callable[[str], Reranker] | None:
+    def _reranker_opener(
+        self, given: "str | thinkback.Reranker | None"
+    ) -> "Callable[[str], thinkback.Reranker] | None":
         """A recipe asks for its model by name; `default` there means the one chosen here."""
         chosen = self._chosen("reranker", given)
         if chosen is None:
@@ -217,7 +213,7 @@ class Opener:
 
         usual = isinstance(given, str) and given == DEFAULT and self.settings.reranker == DEFAULT
 
-        def load(name: str) -> Reranker:
+        def load(name: str) -> "thinkback.Reranker":
             if name.startswith(OPENED):
                 name = name.removeprefix(OPENED) if usual else DEFAULT
             if name == DEFAULT and not isinstance(chosen, str):
@@ -294,8 +290,10 @@ def move(
     space: str = DEFAULT_SPACE,
     clock: Clock = system_clock,
     progress: Callable[[int, int], None] = lambda done, total: None,
-) -> Moved:
+) -> "Moved":
     """Copy a file into a space of a server, or back, and compare; an interrupted move continues when run again."""
+    from thinkback.lifecycle.move import move as move_store
+
     ends = [DEFAULT_SPACE if not is_server(place) else space for place in (source, target)]
     origin = open_store(source, ends[0], read_only=True)
     try:
@@ -314,8 +312,10 @@ def move_all(
     *,
     clock: Clock = system_clock,
     progress: Callable[[int, int], None] = lambda done, total: None,
-) -> Iterator[tuple[str, Moved]]:
+) -> "Iterator[tuple[str, Moved]]":
     """Copy every space of a folder into a database, or back, one after another."""
+    from thinkback.lifecycle.move import move as move_store
+
     origins, goals = open_spaces(source, read_only=True), open_spaces(target)
     try:
         for name in origins.names():
@@ -398,7 +398,7 @@ def _announce_upgrade(done: int, total: int) -> None:
         log.warning("indexing the words of %d memories, once", total)
 
 
-def chat_of(settings: Settings) -> Chat | None:
+def chat_of(settings: Settings) -> "thinkback.Chat | None":
     """The language model of the settings, for the optional fallbacks; most people have none and need none."""
     llm = settings.llm
     if not llm.base_url or not llm.model:

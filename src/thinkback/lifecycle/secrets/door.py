@@ -4,11 +4,12 @@ A message names the kinds of secrets that were found and nothing of them, so it 
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
-from typing import Any, Literal, TypeVar
+from typing import Any, TypeVar
 
 from thinkback.errors import Action, InvalidInput, Notice, Remedy
+from thinkback.lifecycle.secrets import Policy, check_policy
 from thinkback.lifecycle.secrets.detect import (
     Secret,
     json_secrets,
@@ -18,9 +19,8 @@ from thinkback.lifecycle.secrets.detect import (
     secrets_in_name,
 )
 from thinkback.model import Draft, StoredRecord
+from thinkback.values import dataclass
 
-Policy = Literal["warn", "redact", "refuse"]
-POLICIES: tuple[Policy, ...] = ("warn", "redact", "refuse")
 CODE = "likely_secret"
 Storable = TypeVar("Storable", Draft, StoredRecord)
 TEXTS = ("text", "essence", "source", "speaker")
@@ -35,10 +35,7 @@ class Door:
     policy: Policy = "warn"
 
     def __post_init__(self) -> None:
-        if self.policy not in POLICIES:
-            raise InvalidInput(
-                f"secrets is one of {', '.join(POLICIES)}; got {self.policy!r:.80}", code="unknown_value"
-            )
+        check_policy(self.policy)
 
     def admit(self, drafts: Sequence[Draft]) -> tuple[list[Draft], Notice | None]:
         """The drafts as they may be stored, and a warning if secrets were found."""
