@@ -72,5 +72,25 @@ def test_a_memory_without_models_loads_none():
     assert loaded(code, (*MODELS, "numpy.ma")) == []
 
 
+def test_a_first_recall_loads_only_what_it_needs():
+    """Every process pays for this: a command line, an agent's helper, a worker."""
+    code = "import thinkback; thinkback.open(':memory:', embedder=None).recall('What did Oscar eat yesterday?')"
+    found = ours(code)
+    rest = (
+        "lifecycle.forget",
+        "lifecycle.reflect",
+        "lifecycle.secrets.detect",
+        "lifecycle.transfer",
+        "lifecycle.write",
+    )
+    models = ("models.chat", "models.weights", "search.explain", "search.present", "search.query.ask_model")
+    upkeep = ("stores.sqlite.backup", "stores.sqlite.byte_search", "stores.sqlite.health", "stores.sqlite.snapshot")
+    assert not {f"thinkback.{name}" for name in (*rest, *models, *upkeep)}.intersection(found)
+    assert (
+        loaded(code, ("configparser", "difflib", "fractions", "html", "platformdirs", "shutil", "socket", "tempfile"))
+        == []
+    )
+
+
 def test_settings_need_no_engine():
     assert loaded("from thinkback.settings import load; load()", HEAVY) == []

@@ -29,7 +29,6 @@ import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
-from difflib import get_close_matches
 from enum import StrEnum
 
 from thinkback.values import dataclass
@@ -268,5 +267,7 @@ def sentence(message: object) -> str:
 
 def did_you_mean(given: str, valid: Iterable[str]) -> str:
     """The nearest valid name as a sentence to append to an error, or nothing."""
+    from difflib import get_close_matches
+
     near = get_close_matches(given, list(valid), n=1, cutoff=0.5)
     return f" Did you mean {near[0]!r}?" if near else ""

@@ -4,15 +4,18 @@ import time
 from collections.abc import Callable
 from concurrent.futures import Executor
 from datetime import UTC, tzinfo
+from typing import TYPE_CHECKING
 
 from thinkback.errors import Notice, ThinkbackError
 from thinkback.model import Timing, Vector
-from thinkback.models.chat import Chat
-from thinkback.models.rerankers.base import Reranker
 from thinkback.search.query.tags import Vocabulary
 from thinkback.search.query.time import AnchorExtractor
 from thinkback.stores.base import Store
 from thinkback.values import dataclass
+
+if TYPE_CHECKING:
+    from thinkback.models.chat import Chat
+    from thinkback.models.rerankers.base import Reranker
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,8 +27,8 @@ class Engine:
     vocabulary: Callable[[Store], Vocabulary]
     embed: Callable[[str, Store], Vector] | None = None
     fingerprint: Callable[[], str | None] = lambda: None
-    reranker: Callable[[str], Reranker] | None = None
-    chat: Chat | None = None
+    reranker: "Callable[[str], Reranker] | None" = None
+    chat: "Chat | None" = None
     extractor: AnchorExtractor | None = None
     zone: tzinfo = UTC
     strict: bool = False

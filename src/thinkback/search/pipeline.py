@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
+from typing import TYPE_CHECKING
 
 from thinkback.errors import Action, Notice, Remedy, StoreConflict, StoreDamaged, StoreUnreachable, ThinkbackError
 from thinkback.model import REFLECTION, Drop, Filter, Hit, Placing, Run, Scored, StoredRecord, Timing
@@ -19,10 +20,8 @@ from thinkback.search.cross_encode import cross_encode
 from thinkback.search.engine import Engine, Notes
 from thinkback.search.excerpts import Excerpts
 from thinkback.search.executors import Inline
-from thinkback.search.explain import absence
 from thinkback.search.legs import Leg, Recent, deep_enough
 from thinkback.search.legs.base import without_reflections
-from thinkback.search.query.ask_model import ask
 from thinkback.search.query.languages import across, unread
 from thinkback.search.query.parse import Query, focus, parse
 from thinkback.search.query.tags import Vocabulary
@@ -33,10 +32,14 @@ from thinkback.search.relevance import HEAD, Judge, Relevance
 from thinkback.search.selection import Ranked, Selection, select
 from thinkback.search.signals.updates import Updates
 from thinkback.search.thread_order import gaps
-from thinkback.search.trace import Recall, Trace
+from thinkback.search.trace import Recall, Trace, WhyNot
 from thinkback.search.updates import replaced
 from thinkback.stores.base import Store, StoreState
 from thinkback.stores.together import reads_together
+
+if TYPE_CHECKING:
+    from thinkback.models.chat import Chat
+    from thinkback.search.query.ask_model import Asked
 
 FEWEST_NEWEST = 100  # as deep as other legs look, so that a token budget has a choice
 VIEW_LOST = (StoreConflict, StoreUnreachable)  # errors after which a recall reads everything again
@@ -79,7 +82,7 @@ def search(
         timings=tuple(notes.timings),
         relevance=judge.whole if judge else Relevance(),
     )
-    return Recall(hits, trace, tuple(notes.warnings), lambda id: absence(id, trace, engine.store))
+    return Recall(hits, trace, tuple(notes.warnings), partial(_absence, trace, engine.store))
 
 
 def _read(
@@ -205,6 +208,18 @@ def _counted(query: Query, engine: Engine, notes: Notes) -> Query:
         return query
 
 
+def _absence(trace: Trace, store: Store, id: str) -> WhyNot:
+    from thinkback.search.explain import absence
+
+    return absence(id, trace, store)
+
+
+def _asked(query: Query, recipe: Recipe, engine: Engine, chat: "Chat") -> "Asked":
+    from thinkback.search.query.ask_model import ask
+
+    return ask(query, recipe.parsing, chat, engine.vocabulary(engine.store), engine.pool, engine.zone)
+
+
 def _still(hits: Sequence[Scored], records: Mapping[str, StoredRecord]) -> tuple[Scored, ...]:
     return tuple(hit for hit in hits if hit.id in records)
 
@@ -212,8 +227,7 @@ def _still(hits: Sequence[Scored], records: Mapping[str, StoredRecord]) -> tuple
 def retrieve(query: Query, recipe: Recipe, engine: Engine, notes: Notes) -> tuple[Query, list[Run]]:
     """Run the legs; those that need only the text, and the language model, work in the pool while the query is embedded here."""
     legs = [deep_enough(leg, recipe.selection.limit, query.filter) for leg in recipe.legs]
-    chat = engine.chat
-    asked = chat and ask(query, recipe.parsing, chat, engine.vocabulary(engine.store), engine.pool, engine.zone)
+    asked = None if engine.chat is None else _asked(query, recipe, engine, engine.chat)
     embeds = query.vector is None and engine.embed is not None
     pool = engine.pool if embeds or asked else Inline()  # a thread pays only if something is waited for meanwhile
     together = reads_together(engine.store) is not None  # such a store reads for all legs once there is a vector

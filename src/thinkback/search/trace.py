@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, overload
 from thinkback.errors import Notice
 from thinkback.model import Drop, Hit, Ledger, Run, Timing
 from thinkback.plain import brief
-from thinkback.search.present import data_frame, html
 from thinkback.search.query.parse import Query
 from thinkback.search.ranking import NEWEST
 from thinkback.search.recipes.model import Recipe
@@ -128,6 +127,8 @@ class Hits(Sequence[Hit]):
 
     def to_pandas(self) -> "DataFrame":
         """One row a hit, with a column for what each leg and signal added; needs pandas."""
+        from thinkback.search.present import data_frame
+
         return data_frame(self.hits)
 
     def __repr__(self) -> str:
@@ -136,6 +137,8 @@ class Hits(Sequence[Hit]):
         return f"{type(self).__name__}({brief(self.trace.query.text)!r}, {len(self.hits)} hits{best}{warned})"
 
     def _repr_html_(self) -> str:
+        from thinkback.search.present import html
+
         return html(self.trace.query.text, self.hits)
 
 

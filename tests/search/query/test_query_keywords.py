@@ -2,6 +2,8 @@
 
 import os
 import random
+import re
+import string
 
 import apsw
 import pytest
@@ -9,7 +11,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from thinkback.model import KeywordTerm
-from thinkback.search.query.keywords import MAX_EXPERT_LENGTH, MAX_TERMS, parse_keywords
+from thinkback.search.query.keywords import _BAREWORD, MAX_EXPERT_LENGTH, MAX_TERMS, parse_keywords
 from thinkback.search.query.stopwords import FUNCTION_WORDS
 from thinkback.stores.segmentation import segment
 
@@ -365,3 +367,11 @@ class TestAnyText:
             if len(words(query)) > 1:
                 tokens = tokenizer(segment(query).encode(), apsw.FTS5_TOKENIZE_DOCUMENT, None, include_offsets=False)
                 assert len(tokens) > 1, hex(code)
+
+
+def test_a_bareword_of_fts5_is_what_its_documentation_says():
+    """ASCII letters and digits, the underscore, \\x1a, and everything beyond ASCII."""
+    letters = re.compile(_BAREWORD)
+    ours = {chr(code) for code in range(0x110000) if letters.fullmatch(chr(code))}
+    ascii_ones = set("_\x1a" + string.ascii_letters + string.digits)
+    assert ours == ascii_ones | {chr(code) for code in range(0x80, 0x110000)}

@@ -7,9 +7,12 @@ import re
 import unicodedata
 from collections.abc import Sequence
 from functools import cache
+from typing import TYPE_CHECKING
 
 from thinkback.languages import FUNCTION_WORDS, LANGUAGES, READ, WORDS, language
-from thinkback.models.weights.pinned import MODELS
+
+if TYPE_CHECKING:
+    from thinkback.models.weights.pinned import Model
 
 _WORD = re.compile(r"[^\W\d_]+")
 # What a Chinese question asks with; single characters are left, as they are parts of words too.
@@ -24,9 +27,18 @@ def tongue(text: str) -> str:
     return language(text) or ("en" if sum(word in FUNCTION_WORDS for word in words) >= 2 else "")
 
 
+def _pinned(embedder: str | None) -> "Model | None":
+    """The model of a fingerprint, if it is one of the pinned list."""
+    if embedder is None:
+        return None
+    from thinkback.models.weights.pinned import MODELS
+
+    return MODELS.get(embedder.partition("@")[0])
+
+
 def across(question: str, texts: Sequence[str], embedder: str | None) -> bool:
     """Whether a question is in another language than most of these texts, and the embedder is known to read both."""
-    model = MODELS.get((embedder or "").partition("@")[0])
+    model = _pinned(embedder)
     if model is None or model.languages or not texts:
         return False
     asked = tongue(question)
@@ -60,7 +72,7 @@ def _script(letter: str) -> str:
 
 def unread(text: str, embedder: str | None) -> tuple[str, bool]:
     """What an embedder does not read of a text, and whether that is a whole script; empty if it does or is not known."""
-    model = MODELS.get((embedder or "").partition("@")[0])
+    model = _pinned(embedder)
     if model is None or not model.languages:
         return "", False
     written = script(text)

@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import tzinfo
+from functools import cache
 
 from thinkback.search.query.time import Anchor, EnglishExtractor
 
@@ -93,7 +94,6 @@ _ROWS: tuple[tuple[str, str], ...] = (
     (rf"\b(?:el )?({_DAY}) (?:pasado|dernier)\b", "last {1}"),
     (r"\b(?:neulich|kürzlich|letztens|recientemente|últimamente|récemment)\b|最近", "recently"),
 )
-_COMPILED = tuple((re.compile(pattern, re.IGNORECASE), english) for pattern, english in _ROWS)
 # Every match in ASCII alone holds one of these words.
 _HEADS = frozenset(_NAMES) | frozenset(
     """vorgestern gestern heute anteayer ayer hoy hier aujourd vor hace il letzte letzten letzter letztem letztes pasado pasada
@@ -108,7 +108,7 @@ def foreign_time(query: str, now_us: int, zone: tzinfo) -> Anchor | None:
     """The time that a query names in one of these languages; the first row of the table that matches wins."""
     if query.isascii() and _HEADS.isdisjoint(_WORD.findall(query[:_LONGEST].lower())):
         return None
-    for pattern, english in _COMPILED:
+    for pattern, english in _compiled():
         found = pattern.search(query[:_LONGEST])
         if found is None:
             continue
@@ -116,6 +116,11 @@ def foreign_time(query: str, now_us: int, zone: tzinfo) -> Anchor | None:
         if anchor is not None:
             return replace(anchor, phrase=found[0], start=found.start(), end=found.end())
     return None
+
+
+@cache
+def _compiled() -> tuple[tuple[re.Pattern[str], str], ...]:
+    return tuple((re.compile(pattern, re.IGNORECASE), english) for pattern, english in _ROWS)
 
 
 def _in_english(english: str, found: re.Match[str]) -> str:

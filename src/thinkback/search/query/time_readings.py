@@ -7,7 +7,6 @@ A reading is None when the words could as well mean something else: "May 3 peopl
 import re
 from collections.abc import Iterator
 from datetime import date, timedelta
-from fractions import Fraction
 from itertools import pairwise
 
 from thinkback.search.query.stopwords import FUNCTION_WORDS
@@ -259,6 +258,8 @@ def _count(quantity: str) -> float:
     if quantity.endswith(half):
         return _count(quantity.removesuffix(half)) + 0.5
     if "/" in quantity:
+        from fractions import Fraction
+
         return float(sum(Fraction(word) for word in quantity.split() if word[0].isdigit()))
     amount = _amount(quantity)
     if amount in _AMOUNTS:

@@ -7,11 +7,11 @@ segment of another size or with other bytes than the manifest says is never used
 import json
 import mmap
 import os
-import secrets
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, replace
+from math import prod
 from pathlib import Path
 from typing import Any
 from zlib import crc32
@@ -135,7 +135,7 @@ class Folder:
                 raise Unusable(f"{entry.file} is damaged")
             length = int.from_bytes(mapped[:8], "little")
             return {
-                name: np.frombuffer(mapped, dtype=kind, count=int(np.prod(shape)), offset=offset).reshape(shape)
+                name: np.frombuffer(mapped, dtype=kind, count=prod(shape), offset=offset).reshape(shape)
                 for name, (kind, shape, offset) in json.loads(mapped[8 : 8 + length]).items()
             }
         except (OSError, ValueError, KeyError, TypeError) as error:
@@ -148,7 +148,7 @@ class Folder:
         content = _packed(arrays)
         words = np.frombuffer(content, dtype=np.uint64)
         numbers = (len(seqs), int(seqs[0]), int(seqs[-1])) if len(seqs) else (0, 0, 0)
-        entry = Entry(secrets.token_hex(8) + _SUFFIX, *numbers, len(content), *_checksums(words))
+        entry = Entry(os.urandom(8).hex() + _SUFFIX, *numbers, len(content), *_checksums(words))
         self._put(entry.file, content)
         return entry
 
@@ -188,7 +188,7 @@ class Folder:
             os.close(descriptor)
 
     def _put(self, name: str, content: bytes) -> None:
-        draft = self.path / f"{name}.{secrets.token_hex(4)}.new"
+        draft = self.path / f"{name}.{os.urandom(4).hex()}.new"
         try:
             descriptor = os.open(draft, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
             with open(descriptor, "wb") as file:

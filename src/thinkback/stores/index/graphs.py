@@ -7,7 +7,6 @@ Equal vectors would form islands that a search cannot leave, so only the first o
 
 from collections.abc import Callable
 from functools import cached_property
-from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -36,6 +35,8 @@ Rows = NDArray[np.intp]
 
 def require() -> None:
     """Raise MissingExtra if the library is not installed."""
+    from importlib.util import find_spec
+
     if find_spec("usearch") is None:
         raise MissingExtra.of("an HNSW index", EXTRA)
 

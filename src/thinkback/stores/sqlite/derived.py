@@ -5,7 +5,7 @@ The file is the truth: a segment is used only if it belongs to this store and to
 whatever changed since is read from the file. A segment with rows that changed or died is dirty, and the next writing replaces it.
 """
 
-import secrets
+import os
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
@@ -222,7 +222,7 @@ class DerivedIndex:
         return frozenset()
 
     def _new_nonce(self) -> str:
-        nonce = secrets.token_hex(8)
+        nonce = os.urandom(8).hex()
         self._mark(NONCE, nonce)
         return nonce
 

@@ -1,7 +1,6 @@
 """Opening a store file; any other file is rejected unchanged."""
 
 import os
-import random
 import struct
 import threading
 import time
@@ -58,7 +57,9 @@ class Patience:
 
     @staticmethod
     def _pause() -> None:
-        time.sleep(random.uniform(_LEAST_PAUSE_S, _LONGEST_PAUSE_S))
+        from random import uniform
+
+        time.sleep(uniform(_LEAST_PAUSE_S, _LONGEST_PAUSE_S))
 
 
 def open_first(

@@ -51,18 +51,14 @@ from thinkback.stores.base import (
 from thinkback.stores.index import graphs
 from thinkback.stores.record_cache import RecordCache
 from thinkback.stores.sqlite import (
-    backup,
-    byte_search,
     counters,
     generations,
-    health,
     journal,
     keywords,
     links,
     passages,
     reads,
     scrub,
-    snapshot,
     vector_search,
     writes,
 )
@@ -244,10 +240,14 @@ class SqliteStore:
         return self._scrubber.run()
 
     def traces(self, needles: Collection[bytes]) -> Sequence[FileScan]:
+        from thinkback.stores.sqlite import byte_search
+
         return byte_search.scan_files(Path(self.path), needles, _write_empty)
 
     def copy_to(self, path: Path, replace: bool) -> None:
         """A copy as of one moment; text of forgotten memories is cleared first, where nobody reads it."""
+        from thinkback.stores.sqlite import backup
+
         if not self.read_only and self.scrub_pending():
             self.scrub()
         backup.back_up(self._connections, path, replace)
@@ -298,10 +298,14 @@ class SqliteStore:
             return reads.history(connection, id)
 
     def restore_versions(self, records: Sequence[StoredRecord]) -> int:
+        from thinkback.stores.sqlite import snapshot
+
         with self._connections.write() as connection:
             return snapshot.restore(connection, records)
 
     def export_records(self) -> Iterator[StoredRecord]:
+        from thinkback.stores.sqlite import snapshot
+
         # A store in memory has one connection, which a slow consumer must not hold.
         with self._connections.read() as connection:
             found = snapshot.everything(connection)
@@ -313,6 +317,8 @@ class SqliteStore:
 
     @contextmanager
     def snapshot(self, vectors: bool = False, *, retired: bool = False) -> Iterator[Snapshot]:
+        from thinkback.stores.sqlite import snapshot
+
         with self._connections.read() as connection:
             found = snapshot.snapshot(connection, vectors, retired)
             if not self._connections.shared:
@@ -579,12 +585,16 @@ class SqliteStore:
     # -- health
 
     def check(self) -> Problems:
+        from thinkback.stores.sqlite import health
+
         # SQLite's integrity check uses the connection's cached full-text index, which another connection may have changed.
         with self._connections.fresh() as connection:
             return health.check(connection)
 
     def repair(self) -> Problems:
         """Rebuild in one transaction; a damaged file is left as it is."""
+        from thinkback.stores.sqlite import health
+
         problems = self.check()
         if any(problem.repairable for problem in problems) and not any(p.area == "file" for p in problems):
             if any(problem.area != PENDING_SCRUB for problem in problems):
@@ -598,6 +608,8 @@ class SqliteStore:
         return problems
 
     def stats(self) -> Mapping[str, Any]:
+        from thinkback.stores.sqlite import health
+
         with self._connections.read() as connection:
             view, tally = self._catalogued(connection), self._tally(connection, threads=True)
             return health.stats(connection, self.path, tally, None if view is None else view.catalogue)
