@@ -5,6 +5,7 @@ longer tell what is gone.
 """
 
 import json
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -13,6 +14,7 @@ import apsw
 
 from thinkback.stores.base import StoreState
 from thinkback.stores.sqlite import counters, rows
+from thinkback.stores.sqlite.fulltext import HISTORY
 from thinkback.values import dataclass
 
 _FEW = 2000  # rows changed since; more are counted again
@@ -24,7 +26,7 @@ _SINCE = (  # thread, tags, change in the number of versions, change in the numb
 )
 _LEAVING = "SELECT m.thread, m.tags, -1, -(m.retired_at IS NULL) FROM memories m WHERE m.id IN (SELECT value FROM json_each(?))"
 _VERSIONS = "SELECT count(*) FROM memories"
-_PRESENT = "SELECT count(*) FROM memories INDEXED BY memories_present WHERE retired_at IS NULL"
+_HAS_OLD = f"SELECT EXISTS (SELECT 1 FROM {HISTORY}_docsize)"
 _TAGS = "SELECT t.tag, count(*) FROM memory_tags t {present} GROUP BY t.tag ORDER BY t.tag"
 _ONLY_PRESENT = "JOIN memories m USING (seq) WHERE m.retired_at IS NULL"
 _THREADS = "SELECT thread, count(*) FROM memories WHERE retired_at IS NULL AND thread IS NOT NULL GROUP BY thread ORDER BY thread"
@@ -32,12 +34,13 @@ _THREADS = "SELECT thread, count(*) FROM memories WHERE retired_at IS NULL AND t
 
 @dataclass(frozen=True, slots=True)
 class Tally:
-    """Counts of present memories by thread and tag, and of all versions, as of one state."""
+    """Counts of present memories by tag and thread, and of all versions, as of one state."""
 
     state: StoreState
-    versions: int
     tags: Mapping[str, int]  # in the order of the tags
-    threads: Mapping[str, int] | None = None  # counted when they are asked for: a search does not need them
+    # Counted when they are asked for: a search does not need them.
+    threads: Mapping[str, int] | None = None
+    versions: int = 0
 
     @classmethod
     def read(cls, connection: apsw.Connection, older: "Tally | None", threads: bool = False) -> "Tally":
@@ -45,11 +48,10 @@ class Tally:
         state = counters.state(connection)
         found = older if older and _same(older.state, state) else older and _kept_up(connection, older, state)
         found = found or _counted(connection, state)
-        return (
-            found
-            if not threads or found.threads is not None
-            else replace(found, threads=dict(connection.execute(_THREADS)))
-        )
+        if not threads or found.threads is not None:
+            return found
+        versions = int(connection.execute(_VERSIONS).get)
+        return replace(found, threads=dict(connection.execute(_THREADS)), versions=versions)
 
     def without(self, connection: apsw.Connection, ids: Sequence[str]) -> "Tally | None":
         """The counts once these memories are removed, asked before they are; None if something else was written meanwhile."""
@@ -65,24 +67,29 @@ class Tally:
             return None
 
     def _changed(self, changes: Iterable[Any]) -> "Tally":
-        threads, tags, versions = dict(self.threads or {}), dict(self.tags), self.versions
+        threads, tags, versions = Counter[str](), Counter[str](), 0
         for thread, listed, version, present in changes:
             versions += version
-            for counts, names in ((threads, [] if thread is None else [thread]), (tags, json.loads(listed))):
-                for name in names:
-                    counts[name] = counts.get(name, 0) + present
-        for counts in (threads, tags):
-            for name in [name for name, number in counts.items() if not number]:
-                del counts[name]
-        counted = None if self.threads is None else threads
-        return replace(self, versions=versions, threads=counted, tags=dict(sorted(tags.items())))
+            threads.update({} if thread is None else {thread: present})
+            tags.update(dict.fromkeys(json.loads(listed), present))
+        counted = None if self.threads is None else _sum(self.threads, threads)
+        return replace(self, versions=self.versions + versions, threads=counted, tags=_sum(self.tags, tags))
+
+
+def _sum(counts: Mapping[str, int], changes: Mapping[str, int]) -> Mapping[str, int]:
+    """Counts with changes, in the order of the names, without those that are none any more."""
+    found = dict(counts)
+    for name, change in changes.items():
+        found[name] = found.get(name, 0) + change
+        if not found[name]:
+            del found[name]
+    return found if found.keys() == counts.keys() else dict(sorted(found.items()))
 
 
 def _counted(connection: apsw.Connection, state: StoreState) -> Tally:
-    versions = int(connection.execute(_VERSIONS).get)
     # Looking up each tag's version costs many times the counting, and most stores hold no old versions.
-    present = "" if connection.execute(_PRESENT).get == versions else _ONLY_PRESENT
-    return Tally(state, versions, dict(connection.execute(_TAGS.format(present=present))))
+    present = _ONLY_PRESENT if connection.execute(_HAS_OLD).get else ""
+    return Tally(state, dict(connection.execute(_TAGS.format(present=present))))
 
 
 def _same(one: StoreState, other: StoreState) -> bool:
