@@ -8,8 +8,9 @@ lower-cased and distinct.
 import json
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
-from operator import attrgetter
+from dataclasses import MISSING, fields, replace
+from itertools import compress
+from operator import attrgetter, is_not
 from pathlib import PurePath
 from typing import Any, TypedDict, cast
 
@@ -28,7 +29,7 @@ from thinkback.fields import (
     names,
 )
 from thinkback.kinds import suggested_kind
-from thinkback.model import Draft, Vector
+from thinkback.model import Draft, Vector, assembled
 
 MAX_METADATA_DEPTH = 50
 _INT64 = 1 << 63
@@ -143,6 +144,8 @@ class Where(TypedDict, total=False):
 # -- what callers give -----------------------------------------------------------------------------------------------------------
 
 _REMEMBERED = (*(name for name in names(REMEMBERED) if name != "text"), "vector")
+_MAY_BE_REMEMBERED = frozenset(_REMEMBERED)
+_BLANK = {field.name: None if field.default is MISSING else field.default for field in fields(Draft)}
 _CHANGEABLE = names(CHANGEABLE)
 
 
@@ -151,13 +154,18 @@ def draft(text: str, given: Mapping[str, Any]) -> Draft:
     if "tag" in given:
         tags = [*words(given.get("tags") or (), "tags"), *words(given["tag"] or (), "tag")]
         given = {**{name: value for name, value in given.items() if name != "tag"}, "tags": tags}
-    check_known("remember", given, _REMEMBERED)
+    if not given.keys() <= _MAY_BE_REMEMBERED:
+        check_known("remember", given, _REMEMBERED)
     _check_claim(given.get("confidence"))
     if not isinstance(text, str):
         check_text(text)
-    if given.get("kind") is None and isinstance(given.get("speaker"), str | None):
-        given = {**given, "kind": suggested_kind(text, given.get("speaker"))}
-    return Draft(text=text, **{name: _converted(name, value) for name, value in given.items() if value is not None})
+    made = _BLANK | {"text": text, "metadata": {}}
+    for name, value in given.items():
+        if value is not None:
+            made[name] = _converted(name, value)
+    if given.get("kind") is None and isinstance(speaker := given.get("speaker"), str | None):
+        made["kind"] = suggested_kind(text, speaker)
+    return assembled(Draft, made.values())
 
 
 def changes_of(given: Mapping[str, Any]) -> dict[str, Any]:
@@ -171,11 +179,12 @@ def text_and_fields(item: str | Mapping[str, Any]) -> tuple[str, Mapping[str, An
     """The text and the other fields of one of many memories to remember."""
     if isinstance(item, str):
         return item, {}
-    if not isinstance(item, Mapping):
+    if not isinstance(item, dict | Mapping):
         raise InvalidInput(f"a memory is a text or a mapping, not {type(item).__name__}", code="not_text")
     if "text" not in item:
         raise InvalidInput(f"a memory needs a text; got only {', '.join(item) or 'nothing'}", code="no_text")
-    return item["text"], {name: value for name, value in item.items() if name != "text"}
+    given = dict(item)
+    return given.pop("text"), given
 
 
 def ids_given(verb: str, given: Iterable[Any]) -> Sequence[str]:
@@ -248,8 +257,10 @@ def check_known(what: str, given: Iterable[str], known: Iterable[str]) -> None:
 def validate(draft: Draft) -> Draft:
     """The draft as it will be stored, or InvalidInput; the vector is left to the store, which knows its size."""
     changed: dict[str, Any] = {}
-    for (name, check), value, left_out in zip(_CHECKS.items(), _values(draft), _LEFT_OUT, strict=True):
-        if value is not left_out and (checked := check(value, name)) is not value:
+    values = _values(draft)
+    for place in compress(_PLACES, map(is_not, values, _LEFT_OUT)):
+        name, check = _BY_PLACE[place]
+        if (checked := check(values[place], name)) is not values[place]:
             changed[name] = checked
     check_interval(draft.valid_from, draft.valid_to)
     check_interval(draft.about_from, draft.about_to, "about")
@@ -480,3 +491,5 @@ _OPTIONAL = frozenset(field.name for field in FIELDS if field.default is None an
 _values = attrgetter(*_CHECKS)
 # What a draft holds where nothing was given; no text is that object.
 _LEFT_OUT = _values(Draft(text=cast(str, object())))
+_BY_PLACE = tuple(_CHECKS.items())
+_PLACES = range(len(_BY_PLACE))

@@ -11,19 +11,31 @@ from thinkback.fields import Kind
 LONGEST_READ = 2000  # characters; what stands later in a long text is no instruction about it
 LONGEST_UNSAID = 1500  # characters; a longer text that nobody is said to have said is a document
 _SENTENCE = r"(?:^|[.!?:\n]\s{0,4})(?:please |and |so )?"
-_STANDING = re.compile(
-    rf"{_SENTENCE}(?:always|never|don['’]t ever|from now on|going forward|in (?:the )?future,)\b"
-    r"|\bplease (?:always|never|remember to|make sure to)\b"
-    r"|\bwhen(?:ever)? i (?:ask|say|request|mention|tell you)\b"
-    r"|\bi(?:['’]d| would)? (?:\w{1,12} )?(?:prefer|rather)\b|\bmy preferences?\b|\bas i prefer\b"
-    r"|\bi(?:['’]d| would) like (?:you|it if|all|my)\b|\bi want you to\b|\bi (?:do not|don['’]t) (?:like|want) (?:you|it when)\b",
-    re.IGNORECASE,
+
+
+def _row(hints: tuple[str, ...], form: str) -> tuple[tuple[str, ...], re.Pattern[str]]:
+    return hints, re.compile(form, re.IGNORECASE)
+
+
+# Standing instructions and preferences; every match holds one of the hints before it.
+_ROWS = (
+    _row(
+        ("always", "never", "t ever", "from now on", "going forward", "future"),
+        rf"{_SENTENCE}(?:always|never|don['’]t ever|from now on|going forward|in (?:the )?future,)\b",
+    ),
+    _row(("always", "never", "remember to", "make sure to"), r"\bplease (?:always|never|remember to|make sure to)\b"),
+    _row(("when i ", "whenever i "), r"\bwhen(?:ever)? i (?:ask|say|request|mention|tell you)\b"),
+    _row(
+        ("prefer", "rather"),
+        r"\bi(?:['’]d| would)? (?:\w{1,12} )?(?:prefer|rather)\b|\bmy preferences?\b|\bas i prefer\b",
+    ),
+    _row(
+        (" like ", " want "),
+        r"\bi(?:['’]d| would) like (?:you|it if|all|my)\b|\bi want you to\b"
+        r"|\bi (?:do not|don['’]t) (?:like|want) (?:you|it when)\b",
+    ),
 )
-# Every such phrase holds one of these; a text without them is not searched further.
-_HINTS = (
-    *("always", "never", "t ever", "from now on", "going forward", "future", "remember to", "make sure to"),
-    *("when i ", "whenever i ", "prefer", "rather", " like ", " want "),
-)
+_HINTS = tuple(dict.fromkeys(hint for hints, _ in _ROWS for hint in hints))
 
 
 def suggested_kind(text: str, speaker: str | None = None) -> Kind:
@@ -31,6 +43,7 @@ def suggested_kind(text: str, speaker: str | None = None) -> Kind:
     if len(text) > LONGEST_UNSAID if speaker is None else speaker.lower() in ("assistant", "tool", "system"):
         return "observation"
     read = text[:LONGEST_READ]
-    lowered = read.lower()
-    hinted = any(hint in lowered for hint in _HINTS)
-    return "preference" if hinted and _STANDING.search(read) else "observation"
+    found = set(filter(read.lower().__contains__, _HINTS))
+    # A pattern that ignores case takes letters that are not ASCII for others, which hints do not.
+    rows = (form for hints, form in _ROWS if not found.isdisjoint(hints) or not read.isascii()) if found else ()
+    return "preference" if any(form.search(read) for form in rows) else "observation"

@@ -2,55 +2,37 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from operator import attrgetter
 from typing import Any
 
 from thinkback.errors import InvalidInput
 from thinkback.inputs import check_interval
-from thinkback.model import Draft, Passages, StoredRecord
+from thinkback.model import Draft, Passages, StoredRecord, assembled
 
 LastPositions = Callable[[Sequence[str]], Mapping[str, int]]  # the last position in each of these threads
+
+
+_NAMES: tuple[str, ...] = StoredRecord.__slots__
+_values = attrgetter(*(name if name in Draft.__slots__ else "vector" for name in _NAMES))  # the others are set below
+_SET = ("id", "position", "created_at", "updated_at", "recorded_at", "retired_at", "embedded", "claim", "claimed_at")
+_PLACES = tuple(map(_NAMES.index, _SET))
 
 
 def first_version(draft: Draft, id: str, position: int | None, now: int) -> StoredRecord:
     """The first version of a memory; open fields of the draft are filled in."""
     created = now if draft.created_at is None else draft.created_at
     recorded = now if draft.recorded_at is None else draft.recorded_at
-    return StoredRecord(
-        id=id,
-        text=draft.text,
-        essence=draft.essence,
-        kind=draft.kind,
-        tier=draft.tier,
-        priority=draft.priority,
-        importance=draft.importance,
-        confidence=draft.confidence,
-        tags=draft.tags,
-        metadata=draft.metadata,
-        thread=draft.thread,
-        position=position,
-        created_at=created,
-        updated_at=created if draft.updated_at is None else draft.updated_at,
-        recorded_at=recorded,
-        valid_from=draft.valid_from,
-        valid_to=draft.valid_to,
-        about_from=draft.about_from,
-        about_to=draft.about_to,
-        about_given=draft.about_given,
-        expires_at=draft.expires_at,
-        archived_at=draft.archived_at,
-        cycle=draft.cycle,
-        access_count=draft.access_count,
-        last_access=draft.last_access,
-        speaker=draft.speaker,
-        source=draft.source,
-        user=draft.user,
-        agent=draft.agent,
-        trust=draft.trust,
-        embedded=draft.vector is not None,
-        claim=draft.confidence if draft.claim is None else draft.claim,
-        claimed_at=recorded if draft.claimed_at is None else draft.claimed_at,
-        slides=draft.slides,
-    )
+    updated = created if draft.updated_at is None else draft.updated_at
+    claim = draft.confidence if draft.claim is None else draft.claim
+    claimed = recorded if draft.claimed_at is None else draft.claimed_at
+    values = list(_values(draft))
+    for place, value in zip(
+        _PLACES,
+        (id, position, created, updated, recorded, None, draft.vector is not None, claim, claimed),
+        strict=True,
+    ):
+        values[place] = value
+    return assembled(StoredRecord, values)
 
 
 def passages_checked(text: str, passages: Passages) -> Passages:

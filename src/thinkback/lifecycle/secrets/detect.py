@@ -46,11 +46,27 @@ def secrets(text: str) -> list[Secret]:
 
 def _possible(lowered: str) -> list[Pattern]:
     """The patterns that may match, in the order of the table. Most texts have none of the words, so this is what a write pays."""
-    words = _SPOKEN if len(lowered) < _LONG or not _LONG_RUN(lowered) else _BY_WORD
-    places = {place for word in words if word in lowered for place in _BY_WORD[word]}
-    if _DIGIT(lowered):
-        places |= {place for long_enough, numbered in _WITH_DIGITS if long_enough(lowered) for place in numbered}
+    if len(lowered) < _SHORTEST:
+        return []
+    long = len(lowered) >= _LONG
+    if long and _LONG_RUN(lowered):
+        words = list(filter(lowered.__contains__, _BY_WORD))
+    elif any(map(lowered.__contains__, _SPOKEN_ROOTS)):
+        words = list(filter(lowered.__contains__, _SPOKEN))
+    elif not long:
+        return []
+    else:
+        words = []
+    numbered = _has_digit(lowered)
+    places = {place for word in words for place in _BY_WORD[word] if numbered or not PATTERNS[place].numbered}
+    if long and numbered:
+        places.update(place for long_enough, unnamed in _WITH_DIGITS if long_enough(lowered) for place in unnamed)
     return [PATTERNS[place] for place in sorted(places)]
+
+
+def _has_digit(text: str) -> bool:
+    """The same as a search for `\\d`, which reads letter by letter."""
+    return any(map(text.__contains__, "0123456789")) if text.isascii() else _DIGIT(text) is not None
 
 
 def secrets_in_name(name: str) -> list[Secret]:
@@ -196,8 +212,11 @@ _ISSUED = re.compile(
 _CARD_LENGTHS = (19, 18, 17, 16, 15, 14)
 _BETWEEN = r"[ .\xa0\u2007\u2009\u202f–-]"  # groups of a card number
 _DIGIT = re.compile(r"\d").search
+_SHORTEST = 6  # characters of the shortest secret with its name: "OTP:12"
 _LONG = 14  # a key of a known format has at least so many characters in a row
-_LONG_RUN = re.compile(rf"[a-z0-9_+/=.~%-]{{{_LONG}}}").search
+_SIGNS = r"a-z0-9_+/=.~%-"
+# Word by word from the beginning: a search would begin again at every letter.
+_LONG_RUN = re.compile(rf"(?:[{_SIGNS}]{{0,{_LONG - 1}}}+[^{_SIGNS}]++)*+[{_SIGNS}]{{{_LONG}}}").match
 _MANY_DIGITS = re.compile(rf"(?:\d{_BETWEEN}?){{{min(_CARD_LENGTHS)}}}").search
 _LONG_TOKEN = re.compile(r"(?<![a-z0-9_-])[a-z0-9_-]{24}").search
 
@@ -372,3 +391,4 @@ for _place, _one in enumerate(PATTERNS):
     for _word in _one.words:
         _BY_WORD.setdefault(_word, []).append(_place)
 _SPOKEN = [word for word, places in _BY_WORD.items() if not all(PATTERNS[place].long for place in places)]
+_SPOKEN_ROOTS = [word for word in _SPOKEN if not any(other in word for other in _SPOKEN if other != word)]

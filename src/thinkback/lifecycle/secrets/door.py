@@ -39,13 +39,14 @@ class Door:
 
     def admit(self, drafts: Sequence[Draft]) -> tuple[list[Draft], Notice | None]:
         """The drafts as they may be stored, and a warning if secrets were found."""
-        checked = [self.checked(draft) for draft in drafts]
+        in_name = _NamesOnce().__getitem__
+        checked = [self.checked(draft, in_name) for draft in drafts]
         found = [some for _, some in checked if some]
         return [draft for draft, _ in checked], self.notice(set().union(*found), len(found)) if found else None
 
-    def checked(self, value: Storable) -> tuple[Storable, set[str]]:
+    def checked(self, value: Storable, in_name: Callable[[str], set[str]] | None = None) -> tuple[Storable, set[str]]:
         """One memory or version as it may be stored, and the kinds of likely secrets in it; `notice` refuses them or warns."""
-        found = kinds(partial(getattr, value))
+        found = kinds(partial(getattr, value), in_name or _kinds_in_name)
         return (_clean(value) if found and self.policy == "redact" else value), found
 
     def admit_changes(self, changes: Mapping[str, Any]) -> tuple[Mapping[str, Any], Notice | None]:
@@ -65,25 +66,39 @@ class Door:
         return Notice(CODE, f"likely secrets were stored ({what})", Remedy(Action.AUDIT))
 
 
-def secrets_by_field(given: Callable[[str], Any]) -> Iterator[tuple[str, Secret]]:
-    """Every likely secret with its field; `given` gets the value of a field."""
+def secrets_by_field(given: Callable[[str], Any], thread: bool = True) -> Iterator[tuple[str, Secret]]:
+    """Every likely secret with its field; `given` gets the value of a field. Without `thread`, that is left out."""
     for name in TEXTS:
         if isinstance(text := given(name), str):
-            yield from ((name, secret) for secret in secrets(text))
+            for secret in secrets(text):
+                yield name, secret
     for tag in given("tags") or ():
         if isinstance(tag, str):
             yield from (("tags", secret) for secret in secrets(tag))
-    if isinstance(thread := given("thread"), str):
-        yield from (("thread", secret) for secret in secrets_in_name(thread))
+    if thread and isinstance(name := given("thread"), str):
+        yield from (("thread", secret) for secret in secrets_in_name(name))
     if metadata := given("metadata"):
         yield from (("metadata", secret) for secret in json_secrets(metadata))
 
 
-def kinds(given: Callable[[str], Any]) -> set[str]:
+def _kinds_in_name(name: str) -> set[str]:
+    return {secret.what for secret in secrets_in_name(name)}
+
+
+class _NamesOnce(dict[str, set[str]]):
+    """The kinds of likely secrets in names; many memories have the same thread."""
+
+    def __missing__(self, name: str) -> set[str]:
+        self[name] = _kinds_in_name(name)
+        return self[name]
+
+
+def kinds(given: Callable[[str], Any], in_name: Callable[[str], set[str]] = _kinds_in_name) -> set[str]:
     """The kinds of likely secrets in these fields."""
-    found = {secret.what for _, secret in secrets_by_field(given)}
-    if isinstance(id := given("id"), str):
-        found |= {secret.what for secret in secrets_in_name(id)}
+    found = {secret.what for _, secret in secrets_by_field(given, thread=False)}
+    for name in NAMES:
+        if isinstance(value := given(name), str):
+            found |= in_name(value)
     return found
 
 

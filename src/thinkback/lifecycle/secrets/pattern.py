@@ -19,6 +19,7 @@ class Pattern:
     words: tuple[str, ...]  # every match contains one of them, in any case; a text without them is not searched
     flags: re.RegexFlag = re.NOFLAG
     long: bool = False  # every match holds a long run of letters, digits and signs
+    numbered: bool = False  # every match holds a digit
 
     def spans(self, text: str) -> Iterator[tuple[int, int]]:
         """Where such secrets are in the text."""

@@ -197,9 +197,10 @@ _FIRST_CODE = r"(?<![^\s(\"'`“])(?P<s>[#*]?\d{4,8}[#*]?)[\"'`”]?"
 
 
 def _pattern(what: str, pattern: str, check: Callable[[str], bool], *words: str) -> Pattern:
-    return Pattern(what, pattern, check, words, re.IGNORECASE)
+    return Pattern(what, pattern, check, words, re.IGNORECASE, numbered=what in _NUMBERED)
 
 
+_NUMBERED = ("PIN", "code", "combination")  # what their checks let pass has a digit
 _PASSES = ("passw", "passp", "passc", "pw")
 _CODES = ("code", "otp")
 

@@ -12,7 +12,7 @@ from typing import Protocol
 
 from thinkback.clock import DAY, to_us
 from thinkback.errors import InvalidInput
-from thinkback.search.query.time_calendar import Now, Reading
+from thinkback.search.query.time_calendar import Held, Now, Reading
 from thinkback.search.query.time_compound import compound
 from thinkback.search.query.time_patterns import EXPLICIT, PHRASES, VAGUE, YEAR, Phrase
 from thinkback.values import dataclass
@@ -199,8 +199,9 @@ class EnglishExtractor:
 
 def _named(read: str, now: Now) -> Anchor | None:
     best: tuple[int, Anchor] | None = None
+    held = Held(read)
     for place, rows in islice(_announced(read), _MOST_HEADS):
-        better = [row for row in rows if best is None or row.rank < best[0]]
+        better = [row for row in rows if (best is None or row.rank < best[0]) and held(row.also)]
         best = _first(read, place, better, now) or best
         if best and best[0] == EXPLICIT:
             break

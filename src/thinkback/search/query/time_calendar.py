@@ -105,3 +105,17 @@ def _next(year: int, month: int) -> tuple[int, int]:
 def month_after(year: int, month: int) -> date:
     """The first day of the month that follows."""
     return date(*_next(year, month), 1)
+
+
+class Held:
+    """Tells whether a text has a digit or one of several words, without which a pattern cannot match; looks once for each."""
+
+    def __init__(self, text: str) -> None:
+        self._lowered = text.lower()
+        self._known: dict[tuple[str, ...] | None, bool] = {None: True}  # None: no such condition
+
+    def __call__(self, also: tuple[str, ...] | None) -> bool:
+        found = self._known.get(also)
+        if found is None:
+            found = self._known[also] = any(map(self._lowered.__contains__, (*"0123456789", *(also or ()))))
+        return found

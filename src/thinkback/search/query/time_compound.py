@@ -11,7 +11,7 @@ from functools import cache
 from itertools import islice
 
 from thinkback.clock import DAY, from_us
-from thinkback.search.query.time_calendar import Now, Reading, month_after
+from thinkback.search.query.time_calendar import Held, Now, Reading, month_after
 from thinkback.search.query.time_readings import DIGITS, MONTHS, TEENS, WEEKDAYS, counts_something
 from thinkback.values import dataclass
 
@@ -80,6 +80,9 @@ _HOLIDAYS: dict[str, Callable[[int], date]] = {
     "cyber monday": lambda year: _nth(date(year, 11, 1), 3, 4) + timedelta(days=4),
     "veterans day": lambda year: date(year, 11, 11),
 }
+# The longest word of each: "new" and "day" stand in many texts.
+_LONGEST = {max(re.split(r"[ .]+", name), key=len) for name in _HOLIDAYS}
+_HOLIDAY_WORDS = tuple(sorted(_LONGEST | {word.replace("'", "’") for word in _LONGEST}))
 _HOLIDAY = "(?:" + "|".join(name.replace("'", "['’]") for name in _HOLIDAYS) + ")"
 _NO_OBJECT = (
     r"(?![-'’]| (?:trees?|lights?|cards?|sweaters?|cookies|carols?|songs?|movies?|films?|decorations?|music|markets?"
@@ -109,6 +112,7 @@ class _Form:
     heads: tuple[str, ...]
     form: str
     read: Callable[[re.Match[str], Now, Simple], Reading | None]
+    also: tuple[str, ...] | None = None  # every match holds a digit or one of these too, in any case
 
     @property
     def pattern(self) -> re.Pattern[str]:
@@ -122,8 +126,11 @@ def _compiled(form: str) -> re.Pattern[str]:
 
 def compound(text: str, now: Now, simple: Simple) -> tuple[int, int, Reading] | None:
     """The first compound phrase of a text: its start, its end, and what it means."""
+    held = Held(text)
     for place, rows in islice(_announced(text), _MOST):
         for row in rows:
+            if not held(row.also):
+                continue
             for found in row.pattern.finditer(text, max(0, place - 40), place + 80):
                 if found.start() > place:
                     break
@@ -448,6 +455,7 @@ _FORMS = (
         _MONTH_NAMES,
         rf"(?P<first>{_DATE}|{_MONTH})\s{{0,2}}[-–]\s{{0,2}}(?P<second>(?:{_DAY} )?{_MONTH}\.?(?: {_DAY})?,? {_YEAR})",
         _range,
+        (),
     ),
     _Form(("week", "weekend"), rf"(?P<unit>week|weekend) of (?:the )?(?P<point>{_DATE}|{_HOLIDAY_POINT})", _week_of),
     _Form(
@@ -471,11 +479,13 @@ _FORMS = (
         rf"(?:the|last) (?P<unit>day|week|weekend|month|year|{_WEEKDAY}) (?P<side>before|after)"
         rf" (?P<point>{_DATE}|{_HOLIDAY_POINT}|{_MONTH} {_YEAR})",
         _beside,
+        _HOLIDAY_WORDS,
     ),
     _Form(
         ("before", "after"),
         rf"(?P<count>{_COUNT}) (?P<unit>day|week|month|year)s? (?P<side>before|after) (?P<point>{_DATE}|{_HOLIDAY_POINT})",
         _away_from,
+        _HOLIDAY_WORDS,
     ),
     _Form(
         ("since", "after"),
@@ -502,11 +512,13 @@ _FORMS = (
         rf"(?:(?:on|at|over|during|for|around) )?(?P<point>{_HOLIDAY} (?:of |in )?{_WHICH_YEAR}|last {_HOLIDAY})"
         rf"{_NO_OBJECT}",
         _on_holiday,
+        _HOLIDAY_WORDS,
     ),
     _Form(
         tuple(dict.fromkeys(re.split(r"\W", name)[0] for name in _HOLIDAYS)),
         rf"(?:on|at|over|during|for|around)(?: the)? (?P<point>{_HOLIDAY}){_NO_OBJECT}",
         _on_holiday,
+        _HOLIDAY_WORDS,
     ),
 )
 

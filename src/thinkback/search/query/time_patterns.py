@@ -22,6 +22,7 @@ class Phrase:
     heads: tuple[str, ...]
     form: str
     read: Callable[[re.Match[str], Now], Reading | None]
+    also: tuple[str, ...] | None = None  # every match holds a digit or one of these too, in any case
 
     @property
     def pattern(self) -> re.Pattern[str]:
@@ -133,20 +134,20 @@ _YEAR = rf"(?:in|during|since|{_PIECE_OF}) (?:the year )?(?:<part>[-\s])?<year>(
 PHRASES = (
     Phrase(EXPLICIT, (YEAR,), _ISO_DATE, read.iso_date),
     Phrase(EXPLICIT, (YEAR,), _ISO_MONTH, read.iso_month),
-    Phrase(EXPLICIT, _MONTH_NAMES, _MONTH_DAY_YEAR, read.full_date),
-    Phrase(EXPLICIT, _MONTH_NAMES, _DAY_MONTH_YEAR, read.full_date),
-    Phrase(EXPLICIT, _MONTH_NAMES, _YEAR_MONTH_DAY, read.year_first),
-    Phrase(EXPLICIT, _MONTH_NAMES, _YEAR_DAY_MONTH, read.year_first),
-    Phrase(EXPLICIT, _MONTH_NAMES, _MONTH_YEAR, read.month_of_year),
-    Phrase(EXPLICIT, _MONTH_NAMES, _MONTH_THAT_YEAR, read.month_of_that_year),
-    Phrase(EXPLICIT, _MONTH_NAMES, _YEAR_MONTH, read.year_and_month),
-    Phrase(EXPLICIT, _SEASON_NAMES, _SEASON_YEAR, read.season_of_year),
-    Phrase(EXPLICIT, _SEASON_NAMES, _SEASON_THAT_YEAR, read.season_of_that_year),
-    Phrase(EXPLICIT, _SEASON_NAMES, _YEAR_SEASON, read.year_and_season),
-    Phrase(NAMED, _MONTH_NAMES, _MONTH_DAY, read.day_of_month),
-    Phrase(NAMED, _MONTH_NAMES, _DAY_MONTH, read.day_of_month),
-    Phrase(NAMED, ("month", "months"), _DAY_OF_THAT_MONTH, read.day_of_that_month),
-    Phrase(NAMED, ("month", "months"), _THAT_MONTH_DAY, read.day_of_that_month),
+    Phrase(EXPLICIT, _MONTH_NAMES, _MONTH_DAY_YEAR, read.full_date, ()),
+    Phrase(EXPLICIT, _MONTH_NAMES, _DAY_MONTH_YEAR, read.full_date, ()),
+    Phrase(EXPLICIT, _MONTH_NAMES, _YEAR_MONTH_DAY, read.year_first, ()),
+    Phrase(EXPLICIT, _MONTH_NAMES, _YEAR_DAY_MONTH, read.year_first, ()),
+    Phrase(EXPLICIT, _MONTH_NAMES, _MONTH_YEAR, read.month_of_year, ()),
+    Phrase(EXPLICIT, _MONTH_NAMES, _MONTH_THAT_YEAR, read.month_of_that_year, ("year",)),
+    Phrase(EXPLICIT, _MONTH_NAMES, _YEAR_MONTH, read.year_and_month, ("year",)),
+    Phrase(EXPLICIT, _SEASON_NAMES, _SEASON_YEAR, read.season_of_year, ()),
+    Phrase(EXPLICIT, _SEASON_NAMES, _SEASON_THAT_YEAR, read.season_of_that_year, ("year",)),
+    Phrase(EXPLICIT, _SEASON_NAMES, _YEAR_SEASON, read.year_and_season, ("year",)),
+    Phrase(NAMED, _MONTH_NAMES, _MONTH_DAY, read.day_of_month, ()),
+    Phrase(NAMED, _MONTH_NAMES, _DAY_MONTH, read.day_of_month, ()),
+    Phrase(NAMED, ("month", "months"), _DAY_OF_THAT_MONTH, read.day_of_that_month, ()),
+    Phrase(NAMED, ("month", "months"), _THAT_MONTH_DAY, read.day_of_that_month, ()),
     Phrase(NAMED, (*_WEEKDAY_NAMES, "week", "weeks"), _WEEKDAY_OF_THAT_WEEK, read.weekday_of_that_week),
     Phrase(NAMED, (*_WEEKDAY_NAMES, "week", "weeks"), _THAT_WEEK_WEEKDAY, read.weekday_of_that_week),
     Phrase(NAMED, ("ago",), _SUM_AGO, read.sum_ago),

@@ -15,7 +15,7 @@ from thinkback.stores.versions import passages_checked
 from thinkback.values import dataclass
 
 STORED = np.dtype("<f4")
-_BLOCK = 32  # rows normalised at a time, to stay in the processor's cache
+_BLOCK = 64  # rows normalised at a time, to stay in the processor's cache
 _LARGEST = float(np.finfo(np.float32).max)
 _UNIT_TOLERANCE = 1e-6  # float32 rounding of a unit vector stays below; such vectors are kept bit for bit
 
@@ -33,7 +33,7 @@ def unit_rows(rows: Sequence[Any] | NDArray[Any], dimensions: int) -> Vector:
     if not len(rows):
         return np.zeros((0, dimensions), dtype=STORED)
     for place, row in enumerate(rows):
-        shape = np.shape(row)
+        shape = row.shape if isinstance(row, np.ndarray) else np.shape(row)
         if shape != (dimensions,):
             message = f"vector {place} has shape {shape}; this store's vectors have {dimensions} numbers"
             raise InvalidInput(message, code="wrong_dimensions")
@@ -54,9 +54,10 @@ def _normalised(rows: NDArray[Any], first: int) -> Vector:
         if bad.any():
             place = first + int(np.flatnonzero(bad)[0])
             raise InvalidInput(f"vector {place} {what} and cannot be normalised", code=code)
-    lengths = np.sqrt(np.square(exact / largest[:, None]).sum(axis=1)) * largest
+    scaled = exact / largest[:, None]
+    lengths = np.sqrt(np.square(scaled, out=scaled).sum(axis=1)) * largest
     unit = np.where(np.abs(lengths - 1) <= _UNIT_TOLERANCE, 1.0, lengths)
-    return (exact / unit[:, None]).astype(STORED)
+    return (exact if (unit == 1.0).all() else exact / unit[:, None]).astype(STORED)
 
 
 def generation(connection: apsw.Connection, state: str = "live") -> Generation | None:
