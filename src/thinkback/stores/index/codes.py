@@ -1,11 +1,12 @@
 """Vectors as whole numbers of eight bits, with a bound on the error, so that a search over them can stay exact.
 
-Of the rows of a block, y = x − μ with μ their mean is coded as c = round(y / s), s = max |y| / 127, and e = ‖y − s·c‖ is kept,
-rounded up. For a unit query q, coded likewise as t·d with f = ‖q − t·d‖, the cosine is
+Of the rows of a block, y = x − μ with μ about their mean is coded as c = round(y / s), s = max |y| / 127, and e = ‖y − s·c‖ is
+kept, rounded up. For a unit query q, coded likewise as t·d with f = ‖q − t·d‖, the cosine is
 
     q·x = q·μ + q·y,    |q·y − s·t·(c·d)| ≤ e + f · ‖s·c‖ ≤ e + f · (‖y‖ + e)
 
-c·d is a sum of whole numbers and exact. Subtracting the mean pays because the vectors of a model share a large part.
+c·d is a sum of whole numbers and exact. Subtracting the mean pays because the vectors of a model share a large part. μ is rounded
+so coarsely that the vector of a forgotten row cannot be computed from it and the others: forgetting leaves their codes as they are.
 """
 
 from functools import cache
@@ -23,6 +24,11 @@ _BLOCK = 1024  # rows converted at once, to stay in the processor's cache
 # float32 rounding of the sums above and of the stored lengths, generously; far below the error of the codes.
 _ROUNDING = 8e-6
 _UP = np.float32(1.0001)
+_CENTRED_FROM = 1024  # rows; μ is 0 for fewer
+_GRID = (
+    256  # μ is a multiple of 1 / 256: so many rows add up to an unknown of at least ±2 in every number of one of them
+)
+BY_ROW = ("codes", "scales", "errors", "norms")  # arrays that have an entry for every row
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -70,7 +76,9 @@ class CodedQuery:
 
 def encode(rows: Vector) -> dict[str, NDArray[Any]]:
     """The arrays of a block for unit rows."""
-    mean = rows.mean(axis=0, dtype=np.float64).astype(np.float32) if len(rows) else np.zeros(rows.shape[1], np.float32)
+    mean = np.zeros(rows.shape[1], np.float32)
+    if len(rows) >= _CENTRED_FROM:
+        mean = (np.rint(rows.mean(axis=0, dtype=np.float64) * _GRID) / _GRID).astype(np.float32)
     centred = rows.astype(np.float32) - mean
     codes, scales, errors = _coded(centred)
     # The difference x − μ is itself rounded to float32: relative error 2⁻²⁴ of each number.
