@@ -21,12 +21,14 @@ def test_the_exact_cosine_is_within_the_bound(seed: int, size: int, dimensions: 
     query = unit(chance.standard_normal((1, dimensions)) + common)[0]
     arrays = encode(rows)
     block = Block(*(arrays[name] for name in ("codes", "scales", "errors", "norms", "mean")))
-    estimate, slack = block.bounds(CodedQuery.of(query))
+    coded = CodedQuery.of(query)
+    estimate, slack = block.estimates(coded), block.off(coded, np.arange(size))
     wide = rows.astype(np.float64), query.astype(np.float64)
     exact = wide[0] @ wide[1] / (np.linalg.norm(wide[0], axis=1) * np.linalg.norm(wide[1]))
     assert (np.abs(estimate - exact) <= slack).all()
     some = np.arange(0, size, 2)
-    assert np.array_equal(block.bounds(CodedQuery.of(query), some)[0], estimate[some])
+    assert np.array_equal(block.estimates(coded, some), estimate[some])
+    assert slack.max() <= block.most_off(coded) + 1e-6
 
 
 @pytest.mark.parametrize("dimensions", [1, 7, 384, 1040, 1536])

@@ -9,13 +9,13 @@ c·d is a sum of whole numbers and exact. Subtracting the mean pays because the 
 so coarsely that the vector of a forgotten row cannot be computed from it and the others: forgetting leaves their codes as they are.
 """
 
-from functools import cache
+from functools import cache, cached_property
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from thinkback.model import Vector
+from thinkback.model import Floats, Vector
 from thinkback.values import dataclass
 
 Codes = NDArray[np.int8]
@@ -31,7 +31,7 @@ _GRID = (
 BY_ROW = ("codes", "scales", "errors", "norms")  # arrays that have an entry for every row
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Block:
     """Coded rows of one segment."""
 
@@ -44,22 +44,35 @@ class Block:
     def __len__(self) -> int:
         return len(self.scales)
 
-    def bounds(self, query: "CodedQuery", rows: NDArray[np.intp] | None = None) -> tuple[Vector, Vector]:
-        """The cosine of every row, or of the rows named, with the query: an estimate, and how far off it may be."""
-        codes, scales, errors, lengths = self.codes, self.scales, self.errors, self.lengths
-        if rows is not None:
-            codes, scales, errors, lengths = codes[rows], scales[rows], errors[rows], lengths[rows]
+    def estimates(self, query: "CodedQuery", rows: NDArray[np.intp] | None = None) -> Vector:
+        """The cosine of every row, or of the rows named, with the query, nearly."""
+        codes, scales = (self.codes, self.scales) if rows is None else (self.codes[rows], self.scales[rows])
         estimate = _products(codes, query.codes)
         estimate *= scales
         estimate *= np.float32(query.scale)
-        estimate += np.float32(np.dot(query.exact.astype(np.float64), self.mean.astype(np.float64)))
-        slack = lengths * np.float32(query.error)
-        slack += errors
-        slack += np.float32(_ROUNDING)
-        return estimate, slack
+        estimate += np.float32(np.dot(query.wide, self._wide_mean))
+        return estimate
+
+    def off(self, query: "CodedQuery", rows: NDArray[np.intp]) -> Vector:
+        """How far off the estimates of these rows may be."""
+        return self.lengths[rows] * np.float32(query.error) + self.errors[rows] + np.float32(_ROUNDING)
+
+    def most_off(self, query: "CodedQuery") -> float:
+        """No row's estimate is further off."""
+        error, length = self._largest
+        return length * query.error + error + _ROUNDING
+
+    @cached_property
+    def _largest(self) -> tuple[float, float]:
+        """Of the errors and of the lengths."""
+        return (float(self.errors.max()), float(self.lengths.max())) if len(self) else (0.0, 0.0)
+
+    @cached_property
+    def _wide_mean(self) -> Floats:
+        return self.mean.astype(np.float64)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class CodedQuery:
     """A unit query and its codes."""
 
@@ -67,6 +80,10 @@ class CodedQuery:
     codes: Codes
     scale: float
     error: float
+
+    @cached_property
+    def wide(self) -> Floats:
+        return self.exact.astype(np.float64)
 
     @classmethod
     def of(cls, query: Vector) -> "CodedQuery":
