@@ -5,7 +5,7 @@ short-lived tiers × exp(−age / (7 d · (1 + ln(1 + accesses)))), with age sin
 """
 
 import math
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import ClassVar
 
 import numpy as np
@@ -41,7 +41,7 @@ def quality(record: StoredRecord, now: int) -> float:
     return _passing(record, now) if record.tier in SHORT_LIVED else _lasting(record)
 
 
-@Once
+@partial(Once, of_accesses=True)
 def _lasting(record: StoredRecord) -> float:
     """The quality at any time; not a number for short-lived tiers."""
     if record.tier in SHORT_LIVED:

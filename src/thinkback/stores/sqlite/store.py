@@ -219,9 +219,9 @@ class SqliteStore:
     def touch(self, accesses: Mapping[str, int], now: int) -> None:
         with self._connections.write() as connection:
             before = counters.state(connection)
-            writes.touch(connection, accesses, now)
+            left = writes.touch(connection, accesses, now)
             after = counters.state(connection)
-            self._connections.when_committed(lambda: self._records.touched(accesses, before, after))
+            self._connections.when_committed(lambda: self._records.touched(accesses, before, after, left))
 
     def forget(self, ids: Sequence[str]) -> Ids:
         with self._connections.write() as connection:
