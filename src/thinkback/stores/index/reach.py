@@ -87,4 +87,5 @@ def _with_ties(values: NDArray[np.floating], places: Rows, count: int) -> Rows:
     if len(places) <= count:
         return places
     some = values[places]
-    return places[some >= np.partition(some, len(some) - count)[len(some) - count]]
+    found: Rows = places[some >= np.partition(some, len(some) - count)[len(some) - count]]
+    return found

@@ -227,8 +227,10 @@ def known(
         dead=int(len(alive) - alive.sum()),
         columns={"kind": kinds},
         masks={},
+        lasting={},
         rows_kept={},
         counts={},
+        facts={},
     )
     lengths = np.concatenate([old.lengths[: catalogue.size], tail])
     return measured((*old.segments, segment), lengths, earlier), earlier, past
