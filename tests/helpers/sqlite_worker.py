@@ -2,7 +2,9 @@
 
 import json
 import sys
+import threading
 import time
+from itertools import count
 from typing import Any
 
 from thinkback.model import Draft, Filter
@@ -42,6 +44,24 @@ def write_forever(path: str) -> None:
             store.update(f"w-{number}", {"text": f"shared note {number}, changed"}, NOW + 1)
             number += 3
             say(written=number)
+
+
+def write_from_threads(path: str) -> None:
+    """Writes from eight threads, one memory at a time, and says so after each, until killed."""
+    saying = threading.Lock()
+
+    def work(name: str) -> None:
+        for number in count():
+            store.add([draft(name, number)], NOW, SPACE)
+            with saying:
+                say(id=f"{name}-{number}")
+
+    with SqliteStore(path) as store:
+        threads = [threading.Thread(target=work, args=(f"t{n}",)) for n in range(8)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
 
 
 def reembed_forever(path: str) -> None:
@@ -102,7 +122,11 @@ def settle(store: SqliteStore) -> None:
 
 if __name__ == "__main__":
     job, path, *rest = sys.argv[1:]
-    jobs = {"write_forever": write_forever, "reembed_forever": reembed_forever}
+    jobs = {
+        "write_forever": write_forever,
+        "write_from_threads": write_from_threads,
+        "reembed_forever": reembed_forever,
+    }
     if job in jobs:
         jobs[job](path)
     else:

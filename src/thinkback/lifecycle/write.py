@@ -14,7 +14,7 @@ from thinkback.lifecycle.repetition import holding, repeated, repetitions, state
 from thinkback.lifecycle.tiers import lifetime, with_expiry, with_lifetime
 from thinkback.model import REFLECTION, Draft, StoredRecord
 from thinkback.stores.base import EmbeddingSpace, Store
-from thinkback.stores.together import AddsUnlessFound
+from thinkback.stores.together import AddsUnlessFound, joined
 
 BULK = 32  # repetitions in a batch of more memories are left to `tidy`, so that bulk writes stay fast
 
@@ -26,7 +26,7 @@ def remember(store: Store, drafts: Sequence[Draft], space: EmbeddingSpace | None
         return store.add(dated, now, space)
     if len(dated) == 1 and (added := _said_first(store, dated[0], space, now)):
         return added
-    with store.transaction():
+    with joined(store):
         # Repetitions are looked up inside the transaction: of two processes that write the same text, the second finds the first.
         known = repeated(store, dated, now)
         records = store.add(dated, now, space)

@@ -1,10 +1,11 @@
-"""Several reads at once, for a store that pays for every statement.
+"""Several reads at once, for a store that pays for every statement, and several writes, for one that pays for every commit.
 
 A search is rehearsed first: it finds nothing, and what it looks for is noted. The store reads all of that together, and the search
 itself finds its answers there.
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import field
 from typing import Any, Protocol, cast, runtime_checkable
 
@@ -51,6 +52,19 @@ class AddsUnlessFound(Protocol):
         Also None where that takes more than one round trip; then look first, and add in one transaction.
         """
         ...
+
+
+class JoinsWrites(Protocol):
+    """A store that can commit short writes of several threads together."""
+
+    def joined(self) -> AbstractContextManager[None]:
+        """A transaction of a few short writes."""
+        ...
+
+
+def joined(store: Store) -> AbstractContextManager[None]:
+    """A transaction of a few short writes, committed together with those of other threads if the store can do that."""
+    return cast(JoinsWrites, store).joined() if hasattr(store, "joined") else store.transaction()
 
 
 def reads_together(store: Store) -> ReadsTogether | None:

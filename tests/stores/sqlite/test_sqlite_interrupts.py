@@ -25,9 +25,16 @@ def _nested(store: SqliteStore) -> None:
             store.add([Draft(text="two")], NOW)
 
 
+def _joined(store: SqliteStore) -> None:
+    with store.joined():
+        store.add([Draft(text="one")], NOW)
+        store.add([Draft(text="two")], NOW)
+
+
 WRITES: dict[str, Callable[[SqliteStore], Any]] = {
     "add": lambda store: store.add([Draft(text="one"), Draft(text="two")], NOW),
     "nested": _nested,
+    "joined": _joined,
     "setting": lambda store: store.set_setting("key", "value"),
     "forget": lambda store: store.forget(["old"]),
 }

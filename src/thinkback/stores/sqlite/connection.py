@@ -12,6 +12,7 @@ from thinkback.errors import Action, Remedy, StoreBusy, StoreDamaged, StoreError
 from thinkback.stores.sqlite import damage
 from thinkback.stores.sqlite.files import MEMORY, Patience, connect, open_first
 from thinkback.stores.sqlite.fork import gate
+from thinkback.stores.sqlite.group_commit import MOST, PAUSE_S, Group, Queue, lost
 from thinkback.stores.sqlite.schema import Progress
 
 _CHECKPOINT_MS = 20
@@ -42,6 +43,8 @@ class Connections:
         self._closed = False
         self._process = os.getpid()
         self._after_commit: list[Callable[[], None]] = []
+        self._group: Group | None = None  # whose transaction is open, while nobody or one more of its writes runs
+        self._queue = Queue()
         self.after_write: Callable[[], None] = lambda: None  # called outside the transaction
         with _translated(path):
             self._writer = open_first(path, read_only, self._patience, progress)
@@ -67,32 +70,41 @@ class Connections:
         return self.in_memory or self.in_transaction
 
     @contextmanager
-    def write(self, foreign: bool = False) -> Iterator[apsw.Connection]:
+    def write(self, foreign: bool = False, joins: bool = False) -> Iterator[apsw.Connection]:
         """A write transaction; inside another one, a savepoint.
 
-        `foreign`: a caller's code runs inside, whose own errors say nothing about the file.
+        `foreign`: a caller's code runs inside, whose own errors say nothing about the file. `joins`: it is short, and may be
+        committed together with writes of other threads; see `group_commit`.
         """
         if self.read_only:
             raise StoreReadOnly(f"{self.path} was opened with read_only=True and cannot be changed")
-        with self._lock, _translated(self.path):
-            self._check_open()
-            number, outer = next(self._numbers), not self._open
-            # An interrupt may come between any two instructions, so the transaction begins where it is sure to end.
-            try:
-                self._begin(number, outer)
-                with nullcontext() if foreign else damage.named(self.path, self._writer):
-                    yield self._writer
-                self._commit(number, outer)
-                while outer and self._after_commit:
-                    self._after_commit.pop(0)()
-            except BaseException:
-                self._roll_back(number, outer)
-                raise
-            finally:
-                if number in self._open:  # an interrupted part may end after the whole
-                    del self._open[self._open.index(number) :]
-                if not self._open:
-                    self._owner = None
+        group: Group | None = None
+        ticket = object()
+        try:
+            if joins := joins and not self.shared:
+                self._queue.enter(ticket)
+            with self._lock, _translated(self.path):
+                self._queue.leave(ticket)
+                self._check_open()
+                number, outer = next(self._numbers), not self._open
+                # An interrupt may come between any two instructions, so the transaction begins where it is sure to end.
+                try:
+                    self._begin(number, outer, joins)
+                    with nullcontext() if foreign else damage.named(self.path, self._writer):
+                        yield self._writer
+                    group = self._commit(number, outer)
+                except BaseException:
+                    self._roll_back(number, outer)
+                    raise
+                finally:
+                    if number in self._open:  # an interrupted part may end after the whole
+                        del self._open[self._open.index(number) :]
+                    if not self._open:
+                        self._owner = None
+        finally:
+            self._queue.leave(ticket)
+        if group is not None:
+            self._wait(group)
         if not self.in_transaction:
             self.after_write()
 
@@ -144,6 +156,7 @@ class Connections:
                 return True
             if self._open:
                 return False
+            self._commit_group()
             # Writers are blocked while it waits for readers, so the timeout is short.
             self._writer.set_busy_timeout(_CHECKPOINT_MS)
             try:
@@ -160,6 +173,7 @@ class Connections:
             self._check_open()
             if self._open:
                 return False
+            self._commit_group()
             try:
                 with closing(connect(self.path, self.read_only, self._patience)) as connection:
                     connection.set_busy_timeout(_CHECKPOINT_MS)
@@ -177,33 +191,95 @@ class Connections:
     def close(self) -> None:
         """Close idle connections now, and those in use when they are returned."""
         with self._lock, gate:
+            if self.usable:  # a forked child has no part in what its parent writes
+                self._commit_group()
             self._closed = True
             self._close_idle()
             self._writer.close()
 
-    def _begin(self, number: int, outer: bool) -> None:
+    def _begin(self, number: int, outer: bool, joins: bool) -> None:
         self._open.append(number)
         if not outer:
             self._writer.execute(f"SAVEPOINT part{number}")
             return
-        if self._writer.in_transaction:  # an interrupted rollback left it open
-            self._writer.execute("ROLLBACK")
+        if self._group is not None and (not joins or self._group.size >= MOST or self._group.part is not None):
+            self._commit_group()
         self._owner = threading.get_ident()
-        self._patience.insist(self._writer, "BEGIN IMMEDIATE")
+        if self._group is None:
+            if self._writer.in_transaction:  # an interrupted rollback left it open
+                self._writer.execute("ROLLBACK")
+            self._patience.insist(self._writer, "BEGIN IMMEDIATE")
+        if joins:
+            self._group = self._group or Group()
+            self._group.part = number
+            self._writer.execute(f"SAVEPOINT part{number}")
 
-    def _commit(self, number: int, outer: bool) -> None:
+    def _commit(self, number: int, outer: bool) -> Group | None:
+        """Commit, or leave it to the last of the group that is returned."""
+        group = self._group if outer else None
         if self._writer.in_transaction:  # SQLite itself rolls back when the disk is full
-            self._writer.execute("COMMIT" if outer else f"RELEASE part{number}")
+            self._writer.execute("COMMIT" if outer and group is None else f"RELEASE part{number}")
+        if group is not None:
+            group.add(self._after_commit)
+            if not self._queue or group.size >= MOST:
+                self._commit_group()
+        elif outer:
+            _run(self._after_commit)
+        return group
+
+    def _commit_group(self) -> None:
+        """Commit what joined writes left open, and let them return or raise; the lock is held."""
+        group = self._group
+        if group is None:
+            return
+        error: Exception | None = None
+        try:
+            self._undo_part(group)
+            if self._writer.in_transaction:
+                group.committing = True
+                self._writer.execute("COMMIT" if group.size else "ROLLBACK")
+            elif not group.committing:  # else an interrupt came after the commit
+                error = lost(self.path)
+        except apsw.Error as failed:
+            error = failed
+            if self._writer.in_transaction:
+                self._writer.execute("ROLLBACK")
+        try:
+            if error is None:
+                _run(group.tasks)
+        finally:
+            self._group = None
+            group.end(error)
+
+    def _undo_part(self, group: Group) -> None:
+        """Take back the write of a group that failed or was interrupted, if one did."""
+        if group.part is not None:
+            with suppress(apsw.SQLError):  # interrupted before the savepoint was made, or the whole is gone
+                self._writer.execute(f"ROLLBACK TO part{group.part}; RELEASE part{group.part}")
+            group.part = None
+
+    def _wait(self, group: Group) -> None:
+        """Return once a group is committed."""
+        while not group.done.wait(PAUSE_S):
+            with self._lock:
+                self._queue.clear()
+                if self._group is group:
+                    self._commit_group()
+        with _translated(self.path):
+            group.check()
 
     def _roll_back(self, number: int, outer: bool) -> None:
         self._after_commit.clear()
-        if not self._writer.in_transaction:
-            return
-        if outer:
+        group = self._group
+        if group is not None and (outer or not self._writer.in_transaction):
+            self._undo_part(group)
+            if not group.size or not self._queue or not self._writer.in_transaction:
+                self._commit_group()
+        elif outer and self._writer.in_transaction:
             self._writer.execute("ROLLBACK")
-            return
-        with suppress(apsw.SQLError):  # interrupted before the savepoint was made
-            self._writer.execute(f"ROLLBACK TO part{number}; RELEASE part{number}")
+        elif self._writer.in_transaction:
+            with suppress(apsw.SQLError):  # interrupted before the savepoint was made
+                self._writer.execute(f"ROLLBACK TO part{number}; RELEASE part{number}")
 
     def _take(self) -> apsw.Connection:
         try:
@@ -246,7 +322,7 @@ class PinnedConnection(Connections):
         return self._reading
 
     @contextmanager
-    def write(self, foreign: bool = False) -> Iterator[apsw.Connection]:
+    def write(self, foreign: bool = False, joins: bool = False) -> Iterator[apsw.Connection]:
         raise StoreReadOnly("a view of a store cannot be changed", code="view")
         yield
 
@@ -294,3 +370,8 @@ def _translated(path: str) -> Iterator[None]:
         raise StoreReadOnly(f"{path} cannot be written ({error})") from error
     except (apsw.CantOpenError, apsw.FullError, apsw.IOError) as error:
         raise StoreError(f"{path} cannot be used ({error}); check the disk and the folder's permissions") from error
+
+
+def _run(tasks: list[Callable[[], None]]) -> None:
+    while tasks:
+        tasks.pop(0)()

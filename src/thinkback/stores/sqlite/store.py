@@ -76,6 +76,7 @@ BUSY_TIMEOUT_S = 30.0
 COMPANIONS = ("-wal", "-shm", "-journal")  # the files SQLite keeps beside a database
 SUFFIX = ".db"
 T = TypeVar("T")
+FEW = 32  # new memories that do not keep other threads' writes waiting for their commit
 WORDS_KEPT = 10_000  # words whose frequencies are cached until the store changes
 
 
@@ -198,6 +199,12 @@ class SqliteStore:
         with self._connections.write(foreign=True):
             yield
 
+    @contextmanager
+    def joined(self) -> Iterator[None]:
+        """The same for a few short writes, which may be committed together with those of other threads."""
+        with self._connections.write(foreign=True, joins=True):
+            yield
+
     @property
     def in_transaction(self) -> bool:
         return self._connections.in_transaction
@@ -208,7 +215,7 @@ class SqliteStore:
         checked = [validate(draft) for draft in drafts]
         if not checked:
             return []
-        with self._connections.write() as connection:
+        with self._connections.write(joins=len(checked) <= FEW) as connection:
             return writes.add(connection, checked, now, space, lambda count: self._ids.take(count, now))
 
     def update(
