@@ -261,11 +261,24 @@ class Judge:
 
 
 def _dated(query: Query, head: Sequence[StoredRecord]) -> float:
-    """1 if the question names a time and one of the best candidates is of that time, −1 if none is, 0 if it names none."""
+    """1 if the question names a time and one of the best candidates is of that time, −1 if none is, 0 if it names none.
+
+    Beside the date of a memory, the time counts that its text tells of; of what lies ahead memories tell rarely.
+    """
     if query.anchor is None or not head:
         return 0.0
     begin, end = query.anchor.window
-    return 1.0 if any(begin <= record.date <= end for record in head) else -1.0
+    if any(begin <= record.date <= end or _tells_of(record, begin, end) for record in head):
+        return 1.0
+    return 0.0 if begin > query.now else -1.0
+
+
+def _tells_of(record: StoredRecord, begin: int, end: int) -> bool:
+    """Whether a text tells of a time within these moments, or of one about as long that overlaps them."""
+    first, last = record.about_from, record.about_to
+    if first is None or last is None or first > end or last <= begin:
+        return False
+    return last - first <= 2 * (end - begin)
 
 
 def _logit(score: float) -> float:

@@ -79,6 +79,7 @@ def test_english_keeps_its_own_table() -> None:
         ("el 8 de mayo de 2023", "8 de mayo de 2023", 1096, 2),
         ("le 8 mai 2023", "8 mai 2023", 1096, 2),
         ("2023年5月8日发生了什么？", "2023年5月8日", 1096, 2),
+        ("Qu'est-ce que j'ai mangé hier ?", "hier", 1, 1),
     ],
 )
 def test_time_phrases(text: str, phrase: str, days: float, tolerance: float) -> None:
@@ -86,6 +87,11 @@ def test_time_phrases(text: str, phrase: str, days: float, tolerance: float) -> 
     assert anchor is not None
     assert (anchor.phrase, anchor.days_before, anchor.tolerance_days) == (phrase, days, tolerance)
     assert text[anchor.start : anchor.end] == phrase
+
+
+@pytest.mark.parametrize("text", ["Wer war das hier?", "Life in mars colonies", "Guten Morgen, was gibt es?"])
+def test_words_of_other_languages_that_name_no_time(text: str) -> None:
+    assert parse(text, Filter(now=NOW), Parsing()).anchor is None
 
 
 def test_recipes_that_read_templates_only_read_no_other_language() -> None:

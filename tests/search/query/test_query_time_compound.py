@@ -49,6 +49,10 @@ NAMED = [
     ("the week of 12 June", "2023-06-12", "2023-06-19"),
     ("the week of June 12th, 2023", "2023-06-12", "2023-06-19"),
     ("the weekend of June 10, 2023", "2023-06-10", "2023-06-12"),
+    ("the week starting 5 June", "2023-06-05", "2023-06-12"),
+    ("the week beginning Monday, June 5, 2023", "2023-06-05", "2023-06-12"),
+    ("the week ending 9 June 2023", "2023-06-03", "2023-06-10"),
+    ("We met on the first weekend of August.", "2023-08-05", "2023-08-07"),
     ("two weekends ago", "2024-05-04", "2024-05-06"),
     ("a few weekends ago", "2024-04-27", "2024-04-29"),
     ("the weekend before last", "2024-05-04", "2024-05-06"),
@@ -56,6 +60,8 @@ NAMED = [
     ("the month before last", "2024-03-01", "2024-04-01"),
     ("the year before last", "2022-01-01", "2023-01-01"),
     ("the summer before last", "2022-06-01", "2022-09-01"),
+    ("the Friday before last", "2024-05-03", "2024-05-04"),
+    ("a week ago Monday", "2024-05-06", "2024-05-07"),
     # ranges, both ends counted in
     ("between May and July 2023", "2023-05-01", "2023-08-01"),
     ("between May and July", "2023-05-01", "2023-08-01"),
@@ -69,7 +75,16 @@ NAMED = [
     ("What was decided between 2021 and 2023?", "2021-01-01", "2024-01-01"),
     ("between Christmas and Easter", "2023-12-25", "2024-04-01"),
     ("between yesterday and today", "2024-05-14", TODAY),
+    ("from 3 to 10 April", "2024-04-03", "2024-04-11"),
+    ("between the 3rd and the 10th of April", "2024-04-03", "2024-04-11"),
+    ("Where was I July 3-10?", "2023-07-03", "2023-07-11"),
+    ("from July 3rd until the 10th", "2023-07-03", "2023-07-11"),
+    ("in May and June 2023", "2023-05-01", "2023-07-01"),
+    ("from late May until mid-June 2023", "2023-05-21", "2023-06-21"),
+    ("between late 2021 and early 2022", "2021-09-01", "2022-05-01"),
     # from then on
+    ("since early April", "2024-04-01", TODAY),
+    ("since the end of last year", "2023-09-01", TODAY),
     ("since March 2023", "2023-03-01", TODAY),
     ("since august", "2023-08-01", TODAY),
     ("since 2019", "2019-01-01", TODAY),
@@ -104,6 +119,16 @@ NAMED = [
     ("on Valentine’s Day", "2024-02-14", "2024-02-15"),
     ("on Mother's Day", "2024-05-12", "2024-05-13"),
     ("on Labor Day 2023", "2023-09-04", "2023-09-05"),
+    ("Halloween two years ago", "2022-10-31", "2022-11-01"),
+    ("What did we do for Christmas 3 years ago?", "2021-12-25", "2021-12-26"),
+    # what lies ahead
+    ("What is on tomorrow?", "2024-05-16", "2024-05-17"),
+    ("the day after tomorrow", "2024-05-17", "2024-05-18"),
+    ("What am I doing next week?", "2024-05-20", "2024-05-27"),
+    ("who comes this coming weekend", "2024-05-18", "2024-05-20"),
+    ("what did we plan for next Friday", "2024-05-17", "2024-05-18"),
+    ("next month", "2024-06-01", "2024-07-01"),
+    ("one of next year's goals", "2025-01-01", "2026-01-01"),
 ]
 
 # Up to a time: the day after the last one counted in.
@@ -116,6 +141,9 @@ BOUNDED = [
     ("prior to 2020", "2020-01-01"),
     ("before Easter 2023", "2023-04-09"),
     ("What was planned before Monday?", "2024-05-13"),
+    ("before mid-April", "2024-04-11"),
+    ("until the end of March", "2024-04-01"),
+    ("no later than April 5", "2024-04-06"),
 ]
 
 QUIET = [
@@ -166,6 +194,11 @@ QUIET = [
     "between you and me",
     "up to date",
     "the quarter of an hour",
+    "from 3 to 10 people",
+    "may 3 to 10 people come",
+    "in may and june bugs",
+    "the week starting well",
+    "no later than that",
 ]
 
 
@@ -195,6 +228,13 @@ def test_words_that_only_look_like_a_compound_phrase_name_none(query):
 def test_the_tables_are_as_long_as_they_should_be():
     assert len({row[0] for row in NAMED}) + len({row[0] for row in BOUNDED}) >= 80
     assert len(set(QUIET)) >= 40
+
+
+def test_what_lies_ahead_raises_only_memories_of_that_time():
+    anchor = EnglishExtractor()("what is on tomorrow?", NOW, UTC)
+    assert anchor is not None
+    assert anchor.proximity(anchor.centre_us) == 1
+    assert anchor.proximity(NOW) == 0
 
 
 def test_vague_words_are_read_but_marked():

@@ -12,6 +12,7 @@ from typing import Protocol
 
 from thinkback.clock import DAY, to_us
 from thinkback.errors import InvalidInput
+from thinkback.search.query.time_ahead import ahead
 from thinkback.search.query.time_calendar import Held, Now, Reading
 from thinkback.search.query.time_compound import compound
 from thinkback.search.query.time_patterns import EXPLICIT, PHRASES, VAGUE, YEAR, Phrase
@@ -183,7 +184,8 @@ _FOREIGN_LETTERS = str.maketrans(dict.fromkeys("ıİſ\u212a", "é"))
 class EnglishExtractor:
     """Relative phrases, weekdays, dates, months, seasons and years, as English writes them.
 
-    A date with its year wins over all else, "recently" only if nothing else is named, and otherwise the first phrase.
+    A date with its year wins over all else, "recently" only if nothing else is named, what lies ahead only beside no other time,
+    and otherwise the first phrase.
     """
 
     def __call__(self, query: str, now_us: int, zone: tzinfo) -> Anchor | None:
@@ -194,7 +196,11 @@ class EnglishExtractor:
         built = compound(read, now, _simple)
         if built is not None:
             return anchor_at(query, built[:2], now.us, built[2])
-        return _named(read, now)
+        named = _named(read, now)
+        if named is not None and not named.vague:
+            return named
+        coming = ahead(read, now)
+        return named if coming is None else anchor_at(query, coming[:2], now.us, coming[2])
 
 
 def _named(read: str, now: Now) -> Anchor | None:

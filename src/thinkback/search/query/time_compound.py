@@ -12,7 +12,8 @@ from itertools import islice
 
 from thinkback.clock import DAY, from_us
 from thinkback.search.query.time_calendar import Held, Now, Reading, month_after
-from thinkback.search.query.time_readings import DIGITS, MONTHS, TEENS, WEEKDAYS, counts_something
+from thinkback.search.query.time_holidays import HEADS, HOLIDAY, LONGEST_WORDS, NUMBERS, holiday, nth
+from thinkback.search.query.time_readings import MONTHS, WEEKDAYS, counts_something
 from thinkback.values import dataclass
 
 Simple = Callable[[str, Now], tuple[int, int, Reading] | None]  # start, end and reading of the simple phrase in a text
@@ -31,59 +32,10 @@ _DAY = r"(?:3[01]|[12][0-9]|0?[1-9])(?:st|nd|rd|th)?"
 _SEASON = "(?:spring|summer|autumn|fall|winter)"
 _WEEKDAY = "(?:monday|tuesday|wednesday|thursday|friday|saturday|sunday)"
 _WHICH_YEAR = rf"(?:{_YEAR}|(?:last|this) year)"
-_NUMBERS = {word: value for value, word in enumerate((*DIGITS, *TEENS), start=1)}
-_COUNT = rf"(?:[0-9]{{1,3}}|{'|'.join(_NUMBERS)}|an?|a couple(?: of)?|a few)"
+_COUNT = rf"(?:[0-9]{{1,3}}|{'|'.join(NUMBERS)}|an?|a couple(?: of)?|a few)"
 _NTH = {"first": 1, "1st": 1, "second": 2, "2nd": 2, "third": 3, "3rd": 3, "fourth": 4, "4th": 4, "last": -1}
 
 
-def _nth(first: date, weekday: int, number: int) -> date:
-    """The so-many-th weekday on or after a day."""
-    return first + timedelta(days=(weekday - first.weekday()) % 7 + 7 * (number - 1))
-
-
-def _easter(year: int) -> date:
-    """The anonymous Gregorian computus."""
-    a, b, c = year % 19, year // 100, year % 100
-    h = (19 * a + b - b // 4 - (b - (b + 8) // 25 + 1) // 3 + 15) % 30
-    rest = (32 + 2 * (b % 4) + 2 * (c // 4) - h - c % 4) % 7
-    month, day = divmod(h + rest - 7 * ((a + 11 * h + 22 * rest) // 451) + 114, 31)
-    return date(year, month, day + 1)
-
-
-_HOLIDAYS: dict[str, Callable[[int], date]] = {
-    "christmas eve": lambda year: date(year, 12, 24),
-    "christmas day": lambda year: date(year, 12, 25),
-    "christmas": lambda year: date(year, 12, 25),
-    "xmas": lambda year: date(year, 12, 25),
-    "boxing day": lambda year: date(year, 12, 26),
-    "new year's eve": lambda year: date(year, 12, 31),
-    "new year's day": lambda year: date(year, 1, 1),
-    "new year's": lambda year: date(year, 1, 1),
-    "halloween": lambda year: date(year, 10, 31),
-    "valentine's day": lambda year: date(year, 2, 14),
-    "valentine's": lambda year: date(year, 2, 14),
-    "st. patrick's day": lambda year: date(year, 3, 17),
-    "st patrick's day": lambda year: date(year, 3, 17),
-    "fourth of july": lambda year: date(year, 7, 4),
-    "independence day": lambda year: date(year, 7, 4),
-    "juneteenth": lambda year: date(year, 6, 19),
-    "good friday": lambda year: _easter(year) - timedelta(days=2),
-    "easter sunday": _easter,
-    "easter monday": lambda year: _easter(year) + timedelta(days=1),
-    "easter": _easter,
-    "mother's day": lambda year: _nth(date(year, 5, 1), 6, 2),
-    "father's day": lambda year: _nth(date(year, 6, 1), 6, 3),
-    "memorial day": lambda year: _nth(date(year, 5, 25), 0, 1),
-    "labor day": lambda year: _nth(date(year, 9, 1), 0, 1),
-    "thanksgiving": lambda year: _nth(date(year, 11, 1), 3, 4),
-    "black friday": lambda year: _nth(date(year, 11, 1), 3, 4) + timedelta(days=1),
-    "cyber monday": lambda year: _nth(date(year, 11, 1), 3, 4) + timedelta(days=4),
-    "veterans day": lambda year: date(year, 11, 11),
-}
-# The longest word of each: "new" and "day" stand in many texts.
-_LONGEST = {max(re.split(r"[ .]+", name), key=len) for name in _HOLIDAYS}
-_HOLIDAY_WORDS = tuple(sorted(_LONGEST | {word.replace("'", "’") for word in _LONGEST}))
-_HOLIDAY = "(?:" + "|".join(name.replace("'", "['’]") for name in _HOLIDAYS) + ")"
 _NO_OBJECT = (
     r"(?![-'’]| (?:trees?|lights?|cards?|sweaters?|cookies|carols?|songs?|movies?|films?|decorations?|music|markets?"
     r"|gifts?|presents?|costumes?|candy|candies|turkeys?|eggs?|bunny|islands?|resolutions?|shopping|list|story|stories|sales?|pudding|cakes?)\b)"
@@ -98,10 +50,16 @@ _RELATIVE = (
     rf"yesterday|today|(?:last|this) (?:week|month|year|weekend|{_WEEKDAY}|{_SEASON})"
     rf"|{_COUNT} (?:day|week|month|year)s? ago"
 )
-_HOLIDAY_POINT = rf"(?:last |this )?{_HOLIDAY}(?:,? (?:of |in )?{_WHICH_YEAR})?"
+_HOLIDAY_YEAR = rf"(?:{_WHICH_YEAR}|(?:[0-9]|{'|'.join(NUMBERS)}) years? ago)"
+_HOLIDAY_POINT = rf"(?:last |this )?{HOLIDAY}(?:,? (?:of |in )?{_HOLIDAY_YEAR})?"
 _SEASON_POINT = rf"(?:the )?{_SEASON}(?: of| in)? {_WHICH_YEAR}"
-_POINT = rf"(?:{_DATE}|{_RELATIVE}|{_HOLIDAY_POINT}|{_SEASON_POINT}|{_MONTH_POINT}|{_WEEKDAY}|{_YEAR})"
 _PERIOD = rf"(?:{_MONTH_POINT}|(?:the )?{_SEASON}(?:(?: of| in)? {_WHICH_YEAR})?|{_YEAR}|(?:last|this) (?:month|year|{_SEASON}))"
+_PART = "(?:early|mid|late|(?:beginning|start|middle|end|first half|second half|first part|last part) of)"
+_PART_POINT = rf"(?:the )?(?P<part>{_PART})(?: |-)(?P<period>{_PERIOD})"
+_POINT = (
+    rf"(?:{_DATE}|{_RELATIVE}|{_HOLIDAY_POINT}|{_SEASON_POINT}|(?:the )?{_PART}(?: |-){_PERIOD}|{_MONTH_POINT}|{_WEEKDAY}"
+    rf"|{_YEAR})"
+)
 _CLAUSE_ENDS = r"(?=\s{0,3}(?:[?.,;:!)]|$|(?:and|or|but|so|when|that)\b))"
 
 
@@ -152,12 +110,13 @@ def _announced(text: str) -> Iterator[tuple[int, tuple[_Form, ...]]]:
 
 def _point(text: str, now: Now, simple: Simple, year: str = "") -> Reading | None:
     """One end of a range, or the date that others are counted from."""
-    text = " ".join(text.split())
+    text = " ".join(text.split()).rstrip(".")  # the stop of a sentence, or of "Jan."
     if year and not re.search(_YEAR, text) and re.search(rf"\b{_MONTH}\b", text, re.IGNORECASE):
         text = f"{text} {year}"
-    holiday = _compiled(_HOLIDAY_POINT).fullmatch(text)
-    if holiday:
-        return _holiday(text, now)
+    if _compiled(_HOLIDAY_POINT).fullmatch(text):
+        return holiday(text, now)
+    if part := _compiled(_PART_POINT).fullmatch(text):
+        return _part(part, now, simple)
     if _WHOLE.fullmatch(text):
         return _whole(text.lower(), now)
     for asked in (text, f"in {text}", f"on {text}"):
@@ -165,22 +124,6 @@ def _point(text: str, now: Now, simple: Simple, year: str = "") -> Reading | Non
         if found and found[1] == len(asked) and found[0] <= len(asked) - len(text) + 4:
             return found[2]
     return None
-
-
-def _holiday(text: str, now: Now) -> Reading:
-    """The most recent one, that of a named year, or after "this" that of this year."""
-    words = text.lower().replace("’", "'")
-    day_of = _HOLIDAYS[next(name for name in _HOLIDAYS if name in words)]
-    year = re.search(_YEAR, words)
-    if year:
-        return now.day(day_of(int(year[0])), 2)
-    if "last year" in words:
-        return now.day(day_of(now.today.year - 1), 2)
-    this = day_of(now.today.year)
-    if words.startswith("this "):
-        return now.day(this, 2)
-    past = this < now.today or (this == now.today and not words.startswith("last "))
-    return now.day(this if past else day_of(now.today.year - 1), 2)
 
 
 def _whole(text: str, now: Now) -> Reading:
@@ -224,7 +167,7 @@ def _count(text: str) -> int:
     words = text.lower().split()
     if words[0].isdigit():
         return int(words[0])
-    return next((value for word, value in (("couple", 2), ("few", 3)) if word in words), _NUMBERS.get(words[0], 1))
+    return next((value for word, value in (("couple", 2), ("few", 3)) if word in words), NUMBERS.get(words[0], 1))
 
 
 # -- readings ------------------------------------------------------------------------------------------------------------
@@ -275,7 +218,7 @@ def _week_of_period(found: re.Match[str], now: Now, simple: Simple) -> Reading |
     first, last = named
     number, weekend = _NTH[found["nth"].lower()], found["unit"].lower() == "weekend"
     if weekend:
-        saturday = _nth(first, 5, number) if number > 0 else _nth(last - timedelta(days=7), 5, 1)
+        saturday = nth(first, 5, number) if number > 0 else nth(last - timedelta(days=7), 5, 1)
         return _span(now, saturday, saturday + timedelta(days=2)) if saturday < last else None
     begin = first + timedelta(days=7 * (number - 1)) if number > 0 else last - timedelta(days=7)
     return _span(now, begin, min(begin + timedelta(days=7), last))
@@ -288,7 +231,7 @@ def _weekday_of_period(found: re.Match[str], now: Now, simple: Simple) -> Readin
         return None
     first, last = named
     number, weekday = _NTH[found["nth"].lower()], WEEKDAYS.index(found["weekday"][:3].lower())
-    day = _nth(first, weekday, number) if number > 0 else _nth(last - timedelta(days=7), weekday, 1)
+    day = nth(first, weekday, number) if number > 0 else nth(last - timedelta(days=7), weekday, 1)
     return now.day(day, 1) if day < last else None
 
 
@@ -314,6 +257,15 @@ def _week_of(found: re.Match[str], now: Now, simple: Simple) -> Reading | None:
     return _span(now, monday + timedelta(days=5 if weekend else 0), monday + timedelta(days=7))
 
 
+def _week_from(found: re.Match[str], now: Now, simple: Simple) -> Reading | None:
+    """The seven days that begin with a date, or end with it."""
+    point = _point(found["point"], now, simple)
+    if point is None:
+        return None
+    first = _day(point, now) - timedelta(days=6 if found["side"].lower() == "ending" else 0)
+    return _span(now, first, first + timedelta(days=7))
+
+
 def _weekends_ago(found: re.Match[str], now: Now, simple: Simple) -> Reading | None:
     saturday = now.monday - timedelta(days=2 + 7 * (_count(found["count"]) - 1))
     return _span(now, saturday, saturday + timedelta(days=2))
@@ -334,6 +286,8 @@ def _before_last(found: re.Match[str], now: Now, simple: Simple) -> Reading | No
     if last is None:
         return None
     first, end = days_of(last[2], now)
+    if unit.endswith("day"):
+        return now.day(first - timedelta(days=7), 1)
     return _span(now, first.replace(year=first.year - 1), end.replace(year=end.year - 1))
 
 
@@ -393,6 +347,28 @@ def _range(found: re.Match[str], now: Now, simple: Simple) -> Reading | None:
     return _between(now, begin, end) if (end - begin).days <= _HORIZON else None
 
 
+def _months_together(found: re.Match[str], now: Now, simple: Simple) -> Reading | None:
+    """ "In May and June 2023"; two months that are apart are no range."""
+    both = _range(found, now, simple)
+    return both if both and both.last_us - both.first_us <= 62 * DAY else None
+
+
+def _days_of_month(found: re.Match[str], now: Now, simple: Simple) -> Reading | None:
+    """ "From 3 to 10 July", "July 3-10"; both days count in."""
+    around, two_days = simple(found.string, now), "and" in found["to"].lower() and not found["between"]
+    with_year = around and any(around[0] < place < around[1] for place in found.span())
+    if two_days or with_year:
+        return None
+    verb = found["month"].lower() in ("may", "march") and not found["month"][0].isupper()
+    if (verb and not _ENDS.match(found.string, found.end())) or _counts(found):
+        return None
+    point = _point(f"{found['until']} {found['month']}", now, simple)
+    begin, last = int(re.sub(r"\D", "", found["begin"])), None if point is None else _day(point, now)
+    return (
+        None if last is None or begin >= last.day else _between(now, last.replace(day=begin), last + timedelta(days=1))
+    )
+
+
 def _since(found: re.Match[str], now: Now, simple: Simple) -> Reading | None:
     """From the beginning of what is named until now; "after" from its end on."""
     point = _point(found["point"], now, simple)
@@ -404,7 +380,7 @@ def _since(found: re.Match[str], now: Now, simple: Simple) -> Reading | None:
 
 
 def _until(found: re.Match[str], now: Now, simple: Simple) -> Reading | None:
-    """Up to what is named; "before" leaves that out, "until", "by" and "as of" count it in."""
+    """Up to what is named; "before" leaves that out, "until", "by", "as of" and "no later than" count it in."""
     point = _point(found["point"], now, simple)
     if point is None or _other_word(found, "point") or _counts(found):
         return None
@@ -417,7 +393,7 @@ def _until(found: re.Match[str], now: Now, simple: Simple) -> Reading | None:
 
 
 def _on_holiday(found: re.Match[str], now: Now, simple: Simple) -> Reading | None:
-    return _holiday(found["point"], now)
+    return holiday(found["point"], now)
 
 
 def _other_word(found: re.Match[str], name: str) -> bool:
@@ -444,17 +420,41 @@ _MIDNIGHT = time()
 _BARE_MONTH = re.compile(_MONTH + r"\.?", re.IGNORECASE)
 _BARE_WEEKDAY = re.compile(_WEEKDAY, re.IGNORECASE)
 _WHOLE = re.compile("(?:last|this) (?:week|month|year)", re.IGNORECASE)
+_TO_DAY = r"(?P<to>\s?[-–]\s?| (?:to|and|until|till|through) (?:the )?)"
 _NTH_WORD = rf"(?P<nth>{'|'.join(_NTH)})"
 _OF_PERIOD = rf"(?P<period>{_PERIOD})"
-_PARTS = "(?P<part>early|mid|late|(?:beginning|start|middle|end|first half|second half|first part|last part) of)"
 
 _FORMS = (
     _Form(("between",), rf"between (?P<first>{_POINT}) and (?P<second>{_POINT})", _range),
     _Form(("from",), rf"from (?P<first>{_POINT}) (?:to|until|till|through) (?P<second>{_POINT})", _range),
     _Form(
+        ("in", "during", "over"),
+        rf"(?:in|during|over) (?P<first>{_MONTH}) and (?P<second>{_MONTH_POINT})",
+        _months_together,
+    ),
+    _Form(
+        ("from", "between", *_MONTH_NAMES),
+        rf"(?:(?P<between>between )|from )?(?:the )?(?P<begin>{_DAY}){_TO_DAY}(?P<until>{_DAY})(?: of)? (?P<month>{_MONTH})",
+        _days_of_month,
+        (),
+    ),
+    _Form(
+        ("from", "between", *_MONTH_NAMES),
+        rf"(?:(?P<between>between )|from )?(?P<month>{_MONTH})\.? (?:the )?(?P<begin>{_DAY}){_TO_DAY}(?P<until>{_DAY})"
+        r"(?![:%/]|[.,][0-9])",
+        _days_of_month,
+        (),
+    ),
+    _Form(
         _MONTH_NAMES,
         rf"(?P<first>{_DATE}|{_MONTH})\s{{0,2}}[-–]\s{{0,2}}(?P<second>(?:{_DAY} )?{_MONTH}\.?(?: {_DAY})?,? {_YEAR})",
         _range,
+        (),
+    ),
+    _Form(
+        ("week",),
+        rf"(?<!\ba\s)week (?P<side>starting|beginning|commencing|ending)(?: on)?(?: {_WEEKDAY},?)? (?P<point>{_DATE})",
+        _week_from,
         (),
     ),
     _Form(("week", "weekend"), rf"(?P<unit>week|weekend) of (?:the )?(?P<point>{_DATE}|{_HOLIDAY_POINT})", _week_of),
@@ -471,7 +471,7 @@ _FORMS = (
     _Form(("weekend", "weekends"), rf"(?P<count>{_COUNT}) weekends? ago", _weekends_ago),
     _Form(
         ("last",),
-        rf"the (?P<unit>week|weekend|month|year|{_SEASON}) before last(?! (?:week|month|year|{_WEEKDAY}))",
+        rf"the (?P<unit>week|weekend|month|year|{_SEASON}|{_WEEKDAY}) before last(?! (?:week|month|year|{_WEEKDAY}))",
         _before_last,
     ),
     _Form(
@@ -479,13 +479,13 @@ _FORMS = (
         rf"(?:the|last) (?P<unit>day|week|weekend|month|year|{_WEEKDAY}) (?P<side>before|after)"
         rf" (?P<point>{_DATE}|{_HOLIDAY_POINT}|{_MONTH} {_YEAR})",
         _beside,
-        _HOLIDAY_WORDS,
+        LONGEST_WORDS,
     ),
     _Form(
         ("before", "after"),
         rf"(?P<count>{_COUNT}) (?P<unit>day|week|month|year)s? (?P<side>before|after) (?P<point>{_DATE}|{_HOLIDAY_POINT})",
         _away_from,
-        _HOLIDAY_WORDS,
+        LONGEST_WORDS,
     ),
     _Form(
         ("since", "after"),
@@ -493,13 +493,13 @@ _FORMS = (
         _since,
     ),
     _Form(
-        ("before", "prior", "until", "till", "up", "by", "of"),
-        rf"(?<!day\s)(?P<bound>before|prior to|until|till|up to|by|as of) (?P<point>{_POINT})",
+        ("before", "prior", "until", "till", "up", "by", "of", "later"),
+        rf"(?<!day\s)(?P<bound>before|prior to|until|till|up to|by|as of|not? later than) (?P<point>{_POINT})",
         _until,
     ),
     _Form(
         ("early", "mid", "late", "of"),
-        rf"(?:in |during |by |until |since |around |at )?(?:the )?{_PARTS}(?: |-){_OF_PERIOD}",
+        rf"(?:in |during |by |until |since |around |at )?{_PART_POINT}",
         _part,
     ),
     _Form(
@@ -508,17 +508,17 @@ _FORMS = (
         _quarter,
     ),
     _Form(
-        tuple(dict.fromkeys(re.split(r"\W", name)[0] for name in _HOLIDAYS)),
-        rf"(?:(?:on|at|over|during|for|around) )?(?P<point>{_HOLIDAY} (?:of |in )?{_WHICH_YEAR}|last {_HOLIDAY})"
+        HEADS,
+        rf"(?:(?:on|at|over|during|for|around) )?(?P<point>{HOLIDAY} (?:of |in )?{_HOLIDAY_YEAR}|last {HOLIDAY})"
         rf"{_NO_OBJECT}",
         _on_holiday,
-        _HOLIDAY_WORDS,
+        LONGEST_WORDS,
     ),
     _Form(
-        tuple(dict.fromkeys(re.split(r"\W", name)[0] for name in _HOLIDAYS)),
-        rf"(?:on|at|over|during|for|around)(?: the)? (?P<point>{_HOLIDAY}){_NO_OBJECT}",
+        HEADS,
+        rf"(?:on|at|over|during|for|around)(?: the)? (?P<point>{HOLIDAY}){_NO_OBJECT}",
         _on_holiday,
-        _HOLIDAY_WORDS,
+        LONGEST_WORDS,
     ),
 )
 

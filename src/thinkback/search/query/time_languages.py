@@ -4,12 +4,14 @@ A row is a pattern and the English phrase it stands for; groups are numbers, uni
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from datetime import tzinfo
 from functools import cache
 
+from thinkback.languages import language
 from thinkback.search.query.time import Anchor, EnglishExtractor
+from thinkback.values import dataclass
 
 _MONTHS = [
     "January",
@@ -70,57 +72,121 @@ _MONTH, _DAY = _one_of(_NAMES, _is_month), _one_of(_NAMES, lambda word: not _is_
 _COUNT = rf"\d{{1,3}}|{_one_of(_NUMBERS)}"
 _UNIT = _one_of(_UNITS)
 
-# Patterns, and what they say in English; {1}, {2} and {3} are their groups, each put into English.
-_ROWS: tuple[tuple[str, str], ...] = (
-    (rf"\b(\d{{1,2}})\. ?({_MONTH}) (\d{{4}})\b", "{2} {1}, {3}"),
-    (rf"\b(\d{{1,2}})(?:er)? (?:de )?({_MONTH}) (?:del? )?(\d{{4}})\b", "{2} {1}, {3}"),
-    (r"(\d{4})年(\d{1,2})月(\d{1,2})日", "{1}-{2}-{3}"),
-    (r"(\d{4})年(\d{1,2})月", "month {2} {1}"),
-    (
-        rf"\b(?:im|seit|en|in|au|de|del) (?:mes de |mois de |mois d')?({_MONTH})(?: (?:del? )?(\d{{4}}))?\b",
-        "in {1} {2}",
+_LAST, _NEXT = r"letzte[nrms]?", r"nächste[nrms]?"
+_IN_MONTH = rf"(?:mes de |mois de |mois d')?({_MONTH})(?: (?:del? )?(\d{{4}}))?\b"
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    """A pattern and what it says in English: {1}, {2} and {3} are its groups, each put into English.
+
+    What other languages may say too is only read in a text of `language`; with `told`, memories are read so only if their own
+    language is known.
+    """
+
+    form: str
+    english: str
+    language: str = ""
+    told: bool = False
+
+    @property
+    def pattern(self) -> re.Pattern[str]:
+        return _compiled(self.form)
+
+
+@cache
+def _compiled(form: str) -> re.Pattern[str]:
+    return re.compile(form, re.IGNORECASE)
+
+
+_ROWS = (
+    _Row(rf"\b(\d{{1,2}})\. ?({_MONTH}) (\d{{4}})\b", "{2} {1}, {3}"),
+    _Row(rf"\b(\d{{1,2}})(?:er)? (?:de )?({_MONTH}) (?:del? )?(\d{{4}})\b", "{2} {1}, {3}"),
+    _Row(r"(\d{4})年(\d{1,2})月(\d{1,2})日", "{1}-{2}-{3}"),
+    _Row(r"(\d{4})年(\d{1,2})月", "month {2} {1}"),
+    _Row(rf"\b(?:seit|desde|depuis) {_IN_MONTH}", "since {1} {2}"),
+    _Row(rf"\b(?:am )?(\d{{1,2}})\. ?({_MONTH})\b", "{2} {1}", told=True),
+    _Row(rf"\b(?:el|le) (\d{{1,2}})(?:er)? (?:de )?({_MONTH})\b", "{2} {1}", told=True),
+    _Row(rf"\b(?:im|en|au|de|del) {_IN_MONTH}", "in {1} {2}", told=True),
+    _Row(r"\b(?:vorgestern|anteayer|avant-hier)\b|前天", "2 days ago"),
+    _Row(r"\b(?:gestern|ayer|anoche)\b|昨[天晚]", "yesterday"),
+    _Row(r"\bhier (?:soir|matin|après-midi)\b", "yesterday"),
+    _Row(r"\bhier\b", "yesterday", "fr"),  # German has it for "here"
+    _Row(r"\b(?:heute|hoy|aujourd['’]hui)\b|今天", "today"),
+    _Row(r"\b(?:übermorgen|pasado mañana|après-demain)\b|后天", "the day after tomorrow"),
+    _Row(r"(?<!am )(?<!jeden )(?<!guten )(?<!heute )(?<!gestern )\bmorgen\b", "tomorrow", "de"),
+    _Row(r"(?<!la )(?<!esta )(?<!cada )\bmañana\b(?! por)|\bdemain\b|明天", "tomorrow"),
+    _Row(rf"\b(?:vor|hace|il y a) ({_COUNT}) ({_UNIT})\b", "{1} {2} ago"),
+    _Row(rf"({_COUNT}) ?({_UNIT})(?:以)?前", "{1} {2} ago"),
+    _Row(rf"\b{_LAST} wochenende\b|\bel fin de semana pasado\b|\ble week-?end dernier\b|上(?:个)?周末", "last weekend"),
+    _Row(
+        rf"\b{_NEXT} wochenende\b|\bel (?:próximo fin de semana|fin de semana que viene)\b|下(?:个)?周末",
+        "next weekend",
     ),
-    (rf"\b(?:am )?(\d{{1,2}})\. ?({_MONTH})\b", "{2} {1}"),
-    (rf"\b(?:el|le) (\d{{1,2}})(?:er)? (?:de )?({_MONTH})\b", "{2} {1}"),
-    (r"\b(?:vorgestern|anteayer|avant-hier)\b|前天", "2 days ago"),
-    (r"\b(?:gestern|ayer|hier)\b|昨天", "yesterday"),
-    (r"\b(?:heute|hoy|aujourd['’]hui)\b|今天", "today"),
-    (rf"\b(?:vor|hace|il y a) ({_COUNT}) ({_UNIT})\b", "{1} {2} ago"),
-    (rf"({_COUNT}) ?({_UNIT})(?:以)?前", "{1} {2} ago"),
-    (r"\bletzte[nrms]? woche\b|\bla semana pasada\b|\bla semaine dernière\b|上(?:个)?(?:星期|礼拜)|上周", "last week"),
-    (r"\bletzte[nrms]? monat\b|\bel mes pasado\b|\ble mois dernier\b|上个?月", "last month"),
-    (r"\bletzte[nrms]? jahr\b|\bel año pasado\b|\bl['’](?:an|année) derni(?:er|ère)\b|去年", "last year"),
-    (rf"\bletzte[nrms]? ({_DAY})\b", "last {1}"),
-    (rf"\b(?:el )?({_DAY}) (?:pasado|dernier)\b", "last {1}"),
-    (r"\b(?:neulich|kürzlich|letztens|recientemente|últimamente|récemment)\b|最近", "recently"),
+    _Row(r"\ble week-?end prochain\b", "next weekend"),
+    _Row(r"\bdieses wochenende\b|\beste fin de semana\b|\bce week-?end\b|这(?:个)?周末", "this weekend"),
+    _Row(rf"\b{_LAST} woche\b|\bla semana pasada\b|\bla semaine dernière\b|上(?:个)?(?:星期|礼拜)|上周", "last week"),
+    _Row(rf"\b{_LAST} monat\b|\bel mes pasado\b|\ble mois dernier\b|上个?月", "last month"),
+    _Row(rf"\b{_LAST} jahr\b|\bel año pasado\b|\bl['’](?:an|année) derni(?:er|ère)\b|去年", "last year"),
+    _Row(
+        rf"\b{_NEXT} woche\b|\bla (?:próxima semana|semana (?:que viene|próxima))\b|下(?:个)?(?:星期|礼拜)|下周",
+        "next week",
+    ),
+    _Row(r"\bla semaine prochaine\b", "next week"),
+    _Row(
+        rf"\b{_NEXT} monat\b|\bel (?:próximo mes|mes (?:que viene|próximo))\b|\ble mois prochain\b|下个?月",
+        "next month",
+    ),
+    _Row(
+        rf"\b{_NEXT} jahr\b|\bel (?:próximo año|año (?:que viene|próximo))\b|\bl['’](?:an|année) prochaine?\b|明年",
+        "next year",
+    ),
+    _Row(rf"\b{_LAST} ({_DAY})\b", "last {1}"),
+    _Row(rf"\b(?:el )?({_DAY}) (?:pasado|dernier)\b", "last {1}"),
+    _Row(rf"\b{_NEXT} ({_DAY})\b", "next {1}"),
+    _Row(rf"\b(?:el )?(?:próximo )({_DAY})\b", "next {1}"),
+    _Row(rf"\b({_DAY}) prochain\b", "next {1}"),
+    _Row(r"\b(?:neulich|kürzlich|letztens|recientemente|últimamente|récemment)\b|最近", "recently"),
 )
-# Every match in ASCII alone holds one of these words.
-_HEADS = frozenset(_NAMES) | frozenset(
-    """vorgestern gestern heute anteayer ayer hoy hier aujourd vor hace il letzte letzten letzter letztem letztes pasado pasada
-    dernier neulich letztens recientemente""".split()  # noqa: SIM905
+# Every match holds one of these words, or one of these characters.
+HEADS = frozenset(_NAMES) | frozenset(
+    """vorgestern gestern heute übermorgen morgen anteayer ayer anoche hoy mañana hier aujourd demain vor hace il letzte letzten
+    letzter letztem letztes nächste nächsten nächster nächstem nächstes dieses pasado pasada próximo próxima viene este
+    dernier dernière prochain prochaine ce neulich kürzlich letztens recientemente últimamente récemment""".split()  # noqa: SIM905
 )
-_WORD = re.compile(r"[a-z]+")
+_HAN = re.compile(r"[年月天前周星礼今明后最]")
+_HEAD_BYTES = frozenset(word.encode() for word in HEADS)
+_LETTERS = bytes(sign if sign > 127 or ord("a") <= sign <= ord("z") else ord(" ") for sign in range(256))
 _ENGLISH = EnglishExtractor()
 _LONGEST = 2000
 
 
 def foreign_time(query: str, now_us: int, zone: tzinfo) -> Anchor | None:
     """The time that a query names in one of these languages; the first row of the table that matches wins."""
-    if query.isascii() and _HEADS.isdisjoint(_WORD.findall(query[:_LONGEST].lower())):
-        return None
-    for pattern, english in _compiled():
-        found = pattern.search(query[:_LONGEST])
-        if found is None:
+    for row, found in _matches(query[:_LONGEST]):
+        if row.language and language(query) != row.language:
             continue
-        anchor = _ENGLISH(_in_english(english, found), now_us, zone)
+        anchor = _ENGLISH(_in_english(row.english, found), now_us, zone)
         if anchor is not None:
             return replace(anchor, phrase=found[0], start=found.start(), end=found.end())
     return None
 
 
-@cache
-def _compiled() -> tuple[tuple[re.Pattern[str], str], ...]:
-    return tuple((re.compile(pattern, re.IGNORECASE), english) for pattern, english in _ROWS)
+def told_in_english(text: str) -> str:
+    """The first time that a memory names in one of these languages, as English says it; empty if it names none."""
+    for row, found in _matches(text[:_LONGEST]):
+        if row.told and not language(text):
+            continue
+        if not row.language or language(text) == row.language:
+            return _in_english(row.english, found)
+    return ""
+
+
+def _matches(text: str) -> Iterator[tuple[_Row, re.Match[str]]]:
+    """The first match of every row; most texts have no word that could announce one."""
+    announced = not _HEAD_BYTES.isdisjoint(text.lower().encode(errors="replace").translate(_LETTERS).split())
+    if announced or (not text.isascii() and _HAN.search(text)):
+        yield from ((row, found) for row in _ROWS if (found := row.pattern.search(text)))
 
 
 def _in_english(english: str, found: re.Match[str]) -> str:

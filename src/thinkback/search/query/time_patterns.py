@@ -117,6 +117,7 @@ _DAY_OF_THAT_MONTH = r"(?P<on>on the )?<dd><nth>(?(on)(?:,? of|,)?|,? of) <that_
 _THAT_MONTH_DAY = r"<that_month>,? (?P<on>on the |the )<dd><nth>"
 _WEEKDAY_OF_THAT_WEEK = rf"(?:on )?<weekday>{_DAY_PART}(?:,? of|,)? <that_week>"
 _THAT_WEEK_WEEKDAY = rf"<that_week>,? on <weekday>{_DAY_PART}(?!-){_NO_DATE_NEXT}"
+_WEEKS_AGO_WEEKDAY = rf"(?P<that_week>(?:{_SO_MANY}) weeks? ago) <weekday>{_DAY_PART}(?!-){_NO_DATE_NEXT}"
 _AGO = rf"{_NOT_A_FRACTION}{_AMOUNT}(?P<half> and a half)? <unit>(?P<more> and a half)? ago"
 _GREATER = rf"(?:(?:{_ANY_AMOUNT})(?: and a half)? (?:{_UNIT})(?:,? and| &|,)? )"
 _SUM_AGO = rf"{_NOT_A_FRACTION}(?P<greater>{_GREATER}{{1,2}}){_AMOUNT}(?P<half> and a half)? <unit>(?P<more>) ago"
@@ -150,6 +151,7 @@ PHRASES = (
     Phrase(NAMED, ("month", "months"), _THAT_MONTH_DAY, read.day_of_that_month, ()),
     Phrase(NAMED, (*_WEEKDAY_NAMES, "week", "weeks"), _WEEKDAY_OF_THAT_WEEK, read.weekday_of_that_week),
     Phrase(NAMED, (*_WEEKDAY_NAMES, "week", "weeks"), _THAT_WEEK_WEEKDAY, read.weekday_of_that_week),
+    Phrase(NAMED, ("ago",), _WEEKS_AGO_WEEKDAY, read.weekday_of_that_week),
     Phrase(NAMED, ("ago",), _SUM_AGO, read.sum_ago),
     Phrase(NAMED, ("ago",), _AGO, read.ago),
     Phrase(NAMED, ("yesterday", "night"), _YESTERDAY, read.yesterday),
