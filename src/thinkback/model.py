@@ -10,7 +10,7 @@ from dataclasses import field, replace
 from datetime import datetime
 from functools import cache
 from operator import attrgetter
-from typing import Any, Literal, Self, TypeVar, cast
+from typing import Any, Generic, Literal, Self, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -52,10 +52,11 @@ class Passages:
 
 
 class _Kept:
-    """Room for what a search reads from a record once (`search/once.py`); no part of its value."""
+    """Room for what a search reads from a record once (`search/once.py`, `search/traits.py`); no part of its value."""
 
-    __slots__ = ("kept",)
+    __slots__ = ("kept", "packed")
     kept: dict[Any, Any]
+    packed: bytes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -561,7 +562,7 @@ class Ledger:
         """A ledger with these first entries."""
         totals = np.zeros(len(ids))
         for column in columns:
-            totals = totals + column.deltas
+            totals += column.deltas
         return cls(tuple(ids), tuple(columns), totals)
 
     def post(self, column: Column) -> "Ledger":
@@ -570,22 +571,7 @@ class Ledger:
 
     def contributions(self, row: int) -> tuple[Contribution, ...]:
         """Everything that was added to one candidate."""
-        return self.contributions_of([row])[0]
-
-    def contributions_of(self, rows: Sequence[int]) -> list[tuple[Contribution, ...]]:
-        """Everything that was added to each of these candidates."""
-        if not self.columns:
-            return [()] * len(rows)
-        parts = [
-            [
-                Contribution(column.step, column.name, delta, value, column.formula)
-                for delta, value in zip(
-                    column.deltas[rows].tolist(), column.values[rows].astype(float).tolist(), strict=True
-                )
-            ]
-            for column in self.columns
-        ]
-        return list(zip(*parts, strict=True))
+        return tuple(column.of(row) for column in self.columns)
 
     def order(self) -> NDArray[np.intp]:
         """Rows best first; ties keep first-seen order."""
@@ -615,6 +601,32 @@ class Passage:
     def of(cls, span: Span, text: str) -> Self:
         """The passage of a text."""
         return cls(span.start, span.end, span.of(text))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Later(Generic[T]):
+    """What a field of a hit is when somebody reads it; many hits are read for their text alone."""
+
+    compute: Callable[[], T]
+
+
+class _Read:
+    """A field of a hit that may be given as a `Later`; whoever reads the field gets the value itself."""
+
+    def __init__(self, slot: Any) -> None:
+        self._get, self._set = slot.__get__, slot.__set__
+
+    def __get__(self, hit: "Hit | None", owner: type | None = None) -> Any:
+        if hit is None:
+            return self
+        value = self._get(hit)
+        if type(value) is Later:
+            value = value.compute()
+            self._set(hit, value)
+        return value
+
+    def __set__(self, hit: "Hit", value: Any) -> None:
+        self._set(hit, value)
 
 
 @dataclass(frozen=True, slots=True)
@@ -678,6 +690,10 @@ class Hit:
             return []
         inputs = " ".join(f"{one.weight * one.value:+.2f} {one.name} {one.value:.3g}" for one in self.evidence)
         return [f"relevance {self.relevance:.2f}, log-odds {inputs}"]
+
+
+for _name in ("placings", "contributions"):
+    setattr(Hit, _name, _Read(getattr(Hit, _name)))
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from thinkback.evaluate.metrics import metric
 from thinkback.evaluate.replay import Replay
 from thinkback.model import Run
 from thinkback.search.fusion import Convex
-from thinkback.search.pipeline import in_order
+from thinkback.search.hits import in_order
 from thinkback.search.ranking import rank
 from thinkback.search.recipes.model import Recipe, Term
 from thinkback.search.recipes.named import RECIPES

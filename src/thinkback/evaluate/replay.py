@@ -27,6 +27,7 @@ from thinkback.search.signals import Links, Scene, Signal, Skip
 from thinkback.search.signals.neighbours import Neighbours
 from thinkback.search.signals.ranker import Ranker, features
 from thinkback.search.thread_order import places
+from thinkback.search.traits import Traits, traits
 from thinkback.values import dataclass
 
 Rows = NDArray[np.intp]
@@ -303,6 +304,9 @@ class _Watched:
     def legs(self) -> Mapping[str, Floats]:
         self.read_legs = True
         return self._legs
+
+    def traits(self) -> Traits:
+        return traits(self.records)
 
     def semantic(self) -> Floats:
         return Scene.semantic(cast(Scene, self))

@@ -6,34 +6,33 @@ Every step takes and returns immutable values, so the trace is not a mode: it is
 """
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
 from thinkback.errors import Action, Notice, Remedy, StoreConflict, StoreDamaged, StoreUnreachable, ThinkbackError
-from thinkback.model import REFLECTION, Drop, Filter, Hit, Placing, Run, Scored, StoredRecord, Timing
+from thinkback.model import Filter, Run, Scored, StoredRecord, Timing
 from thinkback.models.embedders.base import unit
-from thinkback.reflections import members
 from thinkback.search.cross_encode import cross_encode
 from thinkback.search.engine import Engine, Notes
 from thinkback.search.excerpts import Excerpts
 from thinkback.search.executors import Inline
+from thinkback.search.hits import hits_of, in_order, judge_of, relevant
 from thinkback.search.legs import Leg, Recent, deep_enough
 from thinkback.search.legs.base import without_reflections
 from thinkback.search.query.languages import across, unread
 from thinkback.search.query.parse import Query, focus, parse
 from thinkback.search.query.tags import Vocabulary
 from thinkback.search.query.time import extracted
-from thinkback.search.ranking import NEWEST, Gathered, Ordered, rank, reach
+from thinkback.search.ranking import NEWEST, Gathered, rank, reach
 from thinkback.search.recipes.model import Recipe
-from thinkback.search.relevance import HEAD, Judge, Relevance
+from thinkback.search.relevance import Relevance
 from thinkback.search.selection import Ranked, Selection, select
 from thinkback.search.signals.updates import Updates
 from thinkback.search.thread_order import gaps
 from thinkback.search.trace import Recall, Trace, WhyNot
-from thinkback.search.updates import replaced
 from thinkback.stores.base import Store, StoreState
 from thinkback.stores.together import reads_together
 
@@ -63,9 +62,9 @@ def search(
     notes.lap("cross-encode")
     kept, drops = select(in_order(ordered), recipe.selection.under(filter), gathered.vectors, excerpts.text)
     notes.lap("select")
-    judge = _judge(ordered, gathered, engine, verdicts, excerpts)
+    judge = judge_of(ordered, gathered, engine, verdicts, excerpts)
     asked = text if any(isinstance(term.signal, Updates) and term.weight for term in recipe.signals) else ""
-    hits = _hits(kept, ordered, gathered.runs, judge, excerpts, asked)
+    hits = hits_of(kept, ordered, gathered.runs, judge, excerpts, asked)
     hits, irrelevant = relevant(hits, recipe.selection.min_relevance)
     notes.lap("relevance")
     trace = Trace(
@@ -344,69 +343,3 @@ def _enough(records: Sequence[StoredRecord], selection: Selection) -> bool:
     ranked = [Ranked(record, 0.0, row + 1, row) for row, record in enumerate(records)]
     distinct, _ = select(ranked, replace(selection, max_tokens=0))
     return len(distinct) == selection.limit and bool(select(ranked, selection)[0])
-
-
-# -- hits --------------------------------------------------------------------------------------------------------------------------
-
-
-def in_order(ordered: Ordered) -> Iterator[Ranked]:
-    """Candidates best first."""
-    for rank_now, row in enumerate(ordered.order.tolist(), 1):
-        yield Ranked(ordered.records[row], float(ordered.ledger.totals[row]), rank_now, row)
-
-
-def _judge(
-    ordered: Ordered, gathered: Gathered, engine: Engine, verdicts: Mapping[str, float], excerpts: Excerpts
-) -> Judge | None:
-    """What tells the relevance of hits; None if nothing was searched."""
-    if not gathered.searched:
-        return None
-    head = [ordered.records[row] for row in ordered.order[: 2 * HEAD].tolist()]
-    head = [record for record in head if record.kind != REFLECTION][:HEAD]
-    return Judge(gathered.query, gathered.runs, head, engine.embedder, verdicts, excerpts.text)
-
-
-def relevant(hits: Sequence[Hit], least: float) -> tuple[tuple[Hit, ...], list[Drop]]:
-    """The hits that are relevant enough, ranked anew, and the drops of the others."""
-    kept = [hit for hit in hits if hit.relevance >= least]
-    drops = [
-        Drop(hit.id, "relevance", f"its relevance {hit.relevance:.3g} is below {least:g}", hit.score, hit.rank)
-        for hit in hits
-        if hit.relevance < least
-    ]
-    return tuple(replace(hit, rank=place) if hit.rank != place else hit for place, hit in enumerate(kept, 1)), drops
-
-
-def _hits(
-    kept: Sequence[Ranked],
-    ordered: Ordered,
-    runs: Sequence[Run],
-    judge: Judge | None,
-    excerpts: Excerpts,
-    question: str = "",
-) -> tuple[Hit, ...]:
-    """The kept candidates with everything about them; for a `question`, also what each seems to replace."""
-    wanted = {candidate.record.id for candidate in kept}
-    placings: dict[str, list[Placing]] = {id: [] for id in wanted}
-    for run in runs:
-        for rank_in_leg, hit in enumerate(run.hits, 1):
-            if hit.id in wanted:
-                placings[hit.id].append(Placing(run.leg, rank_in_leg, hit.score))
-    newer = replaced([candidate.record for candidate in kept], question) if question else {}
-    explained = ordered.ledger.contributions_of([candidate.row for candidate in kept])
-    judged = [Relevance() if judge is None else judge.hit(candidate.record) for candidate in kept]
-    return tuple(
-        Hit(
-            rank=place,
-            score=candidate.score,
-            stored=candidate.record,
-            placings=tuple(placings[candidate.record.id]),
-            contributions=entries,
-            members=members(candidate.record) if candidate.record.kind == REFLECTION else (),
-            relevance=found.probability,
-            evidence=found.evidence,
-            passage=excerpts.of(candidate.record),
-            supersedes=tuple(old for old, new in newer.items() if new == candidate.record.id),
-        )
-        for place, (candidate, found, entries) in enumerate(zip(kept, judged, explained, strict=True), 1)
-    )

@@ -12,6 +12,7 @@ from thinkback.search.query.parse import Query
 from thinkback.search.recipes.model import How, Recipe, Term
 from thinkback.search.signals import Links, Scene, Skip
 from thinkback.search.thread_order import places
+from thinkback.search.traits import traits
 from thinkback.values import dataclass
 
 NEWEST = "newest"  # the run used when there was nothing to search by
@@ -59,8 +60,9 @@ def rank(gathered: Gathered, recipe: Recipe) -> Ordered:
     where = None if gathered.gaps is None else places(records, gathered.gaps)
     skipped = [(run.leg, run.skipped) for run in gathered.runs if run.skipped is not None]
     skipped += [(term.signal.name, reason) for term in recipe.signals if (reason := term.signal.silent(gathered.query))]
+    read = traits(records)
     for term in terms if ledger.ids else ():
-        values = term.signal.values(Scene(gathered.query, records, ledger.totals, fused.values, links, where))
+        values = term.signal.values(Scene(gathered.query, records, ledger.totals, fused.values, links, where, read))
         if isinstance(values, Skip):
             skipped.append((term.signal.name, values.reason))
         else:

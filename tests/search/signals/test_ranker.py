@@ -138,3 +138,17 @@ def test_the_users_words_and_preferences():
     for name, like in (("user_before", "before"), ("user_wide", "wide")):
         assert Ranker(**{name: 1.0}).values(asked) == pytest.approx(EXPECTED[like])
     assert Ranker(preference=1.0).values(asked) == pytest.approx([1, 1, 1, 1])
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 4])
+def test_the_sum_is_the_same_to_the_last_bit_however_many_candidates_there_are(size):
+    whole = scene("When did I ask Ben about the picnic?")
+    part = replace(
+        whole,
+        records=whole.records[:size],
+        totals=whole.totals[:size] / 3,
+        legs={leg: values[:size] / 7 for leg, values in whole.legs.items()},
+        places=whole.places[:size],
+    )
+    ranker = next(term.signal for term in named("default").signals if isinstance(term.signal, Ranker))
+    assert ranker.values(part).tobytes() == ranker.weigh(features(part)).tobytes()

@@ -16,13 +16,14 @@ from thinkback.search.signals.graph import Graph
 from thinkback.search.signals.importance import Importance
 from thinkback.search.signals.neighbours import Neighbours
 from thinkback.search.signals.priority import Priority
-from thinkback.search.signals.quality import Quality, quality, salience
+from thinkback.search.signals.quality import Quality, quality
 from thinkback.search.signals.recency import Recency
 from thinkback.search.signals.reflection import Reflection
 from thinkback.search.signals.tags import Tags
 from thinkback.search.signals.temporal import Temporal
 from thinkback.search.signals.voice import Voice
 from thinkback.search.thread_order import FAR, places
+from thinkback.search.traits import salience
 
 NOW = 1_700_000_000_000_000
 

@@ -1,6 +1,8 @@
 """The fusion protocol: a pure function from runs to a ledger of candidates."""
 
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from itertools import chain
 from typing import ClassVar, Protocol
 
 import numpy as np
@@ -33,41 +35,46 @@ class Fusion(Protocol):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Board:
-    """Runs laid side by side: for every leg the rank (from 1, 0 = absent) and score (NaN = absent) of every candidate.
+    """Runs laid side by side: for every leg the score of every candidate (NaN = absent), and whether the leg found it.
 
-    A score that was filled in has no rank.
+    A score that was filled in was not found. `places` are those of the hits in the table, run by run, and `counts` how many each
+    run has.
     """
 
     ids: tuple[str, ...]
     legs: tuple[str, ...]
-    ranks: NDArray[np.int64]
     scores: Floats
+    found: NDArray[np.bool_]
+    places: Sequence[int]
+    counts: Sequence[int]
 
     @property
-    def found(self) -> NDArray[np.bool_]:
-        return self.ranks > 0
+    def ranks(self) -> NDArray[np.int64]:
+        """The rank of every candidate in every leg, from 1; 0 = absent."""
+        ranks = np.zeros(self.scores.shape, dtype=np.int64)
+        ranks.ravel()[self.places] = [rank for count in self.counts for rank in range(1, count + 1)]
+        return ranks
 
 
 def lay_out(runs: Sequence[Run]) -> Board:
     """Candidates in first-seen order; a duplicate inside one run counts once, at its best rank."""
-    found = [_scores(run.hits) for run in runs]
-    seen: dict[str, float] = {}
-    for one in found:
-        seen |= one
-    for run in runs:
-        seen |= _scores(run.filled)
-    rows = dict(zip(seen, range(len(seen)), strict=True))
-    ranks = np.zeros((len(runs), len(rows)), dtype=np.int64)
-    scores = np.full((len(runs), len(rows)), np.nan)
-    legs = np.repeat(np.arange(len(runs)), [len(one) for one in found])
-    columns = [rows[id] for one in found for id in one]
-    ranks[legs, columns] = [rank for one in found for rank in range(1, len(one) + 1)]
-    scores[legs, columns] = [score for one in found for score in one.values()]
-    for leg, (run, one) in enumerate(zip(runs, found, strict=True)):
-        for hit in run.filled:
-            if hit.id not in one:
-                scores[leg, rows[hit.id]] = hit.score
-    return Board(tuple(rows), tuple(run.leg for run in runs), ranks, scores)
+    hits = [_scores(run.hits) for run in runs]
+    filled = [(leg, run.filled) for leg, run in enumerate(runs) if run.filled]
+    seen = dict.fromkeys(chain.from_iterable(hits))
+    for _, some in filled:
+        seen |= dict.fromkeys(hit.id for hit in some)
+    size = len(seen)
+    row = dict(zip(seen, range(size), strict=True)).__getitem__
+    places = [leg * size + at for leg, one in enumerate(hits) for at in map(row, one)]
+    scores = np.full((len(runs), size), np.nan)
+    found = np.zeros((len(runs), size), dtype=np.bool_)
+    scores.ravel()[places] = list(chain.from_iterable(one.values() for one in hits))
+    found.ravel()[places] = True
+    for leg, some in filled:
+        for hit in some:
+            if hit.id not in hits[leg]:
+                scores[leg, row(hit.id)] = hit.score
+    return Board(tuple(seen), tuple(run.leg for run in runs), scores, found, places, [len(one) for one in hits])
 
 
 def _scores(hits: Sequence[Scored]) -> dict[str, float]:
@@ -78,11 +85,18 @@ def _scores(hits: Sequence[Scored]) -> dict[str, float]:
 
 def weigh(board: Board, values: Floats, weights: Mapping[str, float], formula: str) -> Fused:
     """Post weight × value for every leg; `values` is legs × candidates, 0 where absent."""
+    shares = [weights.get(leg, 1.0) for leg in board.legs]
+    deltas = np.array(shares)[:, None] * values
     columns = [
-        Column("leg", leg, weights.get(leg, 1.0) * row, row, formula.format(weight=weights.get(leg, 1.0)))
-        for leg, row in zip(board.legs, values, strict=True)
+        Column("leg", leg, delta, row, _worded(formula, share))
+        for leg, delta, row, share in zip(board.legs, deltas, values, shares, strict=True)
     ]
     return Fused(Ledger.of(board.ids, columns), dict(zip(board.legs, values, strict=True)))
+
+
+@lru_cache(maxsize=256)
+def _worded(formula: str, weight: float) -> str:
+    return formula.format(weight=weight)
 
 
 def keep(fused: Fused, cut: int) -> Fused:

@@ -16,8 +16,8 @@ Found = NDArray[np.bool_]
 
 def min_max(scores: Floats, found: Found, all_equal: float = 1.0) -> Floats:
     """Best 1, worst 0; scores that are all equal, a lone one among them, give `all_equal`; absent gives 0."""
-    low = scores.min(axis=1, initial=np.inf, where=found)[:, None]
-    high = scores.max(axis=1, initial=-np.inf, where=found)[:, None]
+    low = np.where(found, scores, np.inf).min(axis=1, initial=np.inf, keepdims=True)
+    high = np.where(found, scores, -np.inf).max(axis=1, initial=-np.inf, keepdims=True)
     with np.errstate(divide="ignore", invalid="ignore"):  # of equal scores, and of a leg without any
         scaled = (scores - low) / (high - low)
     above = np.where(scaled > 0, scaled, 0.0)  # absent scores are not

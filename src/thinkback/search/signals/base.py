@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from thinkback.model import Floats, StoredEdge, StoredRecord
 from thinkback.search.query.parse import Query
+from thinkback.search.traits import Traits, traits
 from thinkback.values import dataclass
 
 
@@ -58,6 +59,11 @@ class Scene:
     legs: Mapping[str, Floats] = field(default_factory=dict)
     links: Links | None = None
     places: NDArray[np.int64] | None = None
+    read: Traits | None = None
+
+    def traits(self) -> Traits:
+        """The traits of the candidates."""
+        return traits(self.records) if self.read is None else self.read
 
     def semantic(self) -> Floats:
         """The better of the keyword and the vector value; the only score that may travel along edges."""

@@ -7,21 +7,45 @@ score of the candidate d steps away in the thread. No feature depends on an abso
 rank as if the forgotten memory had never been there.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import fields
-from functools import lru_cache
 from typing import ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from thinkback.model import Floats
 from thinkback.search.signals.base import Scene, Signal, Skip
-from thinkback.search.signals.ranker_view import STEPS, View
+from thinkback.search.signals.ranker_view import COLUMNS, STEPS, View, methods
 from thinkback.values import dataclass
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class _Plan:
+    """Features that have a weight, each the product of two columns of the view."""
+
+    methods: Sequence[str]
+    left: NDArray[np.intp]
+    right: NDArray[np.intp]
+    weights: Floats
+
+    @classmethod
+    def of(cls, weighed: Sequence[tuple[str, float]]) -> "_Plan":
+        pairs = [FEATURES[name] for name, _ in weighed]
+        left, right = (np.array([COLUMNS.index(pair[side]) for pair in pairs], dtype=np.intp) for side in (0, 1))
+        weights = np.array([weight for _, weight in weighed], dtype=np.float64)[:, None]
+        return cls(methods([name for pair in pairs for name in pair]), left, right, weights)
+
+
+class _Planned:
+    """Room for the plan of a ranker; no part of its value."""
+
+    __slots__ = ("plan",)
+    plan: _Plan
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ranker(Signal):
+class Ranker(_Planned, Signal):
     """The weight of each feature; a feature with the weight 0 is not computed."""
 
     name: ClassVar[str] = "ranker"
@@ -72,78 +96,80 @@ class Ranker(Signal):
         return STEPS
 
     def values(self, scene: Scene) -> Floats | Skip:
-        view = View(scene)
-        return self._sum({name: view.product(FEATURES[name]) for name, _ in _weighed(self)}, view.size)
+        plan = self._plan()
+        table = View(scene).table(plan.methods)
+        products = table[plan.left]
+        products *= table[plan.right]
+        products *= plan.weights
+        # Row by row, as `weigh` adds them: there is a column more than candidates, and of one column NumPy would add in pairs.
+        total: Floats = np.add.reduce(products, axis=0, initial=0.0)[:-1]
+        return total
+
+    def _plan(self) -> "_Plan":
+        if not hasattr(self, "plan"):
+            object.__setattr__(self, "plan", _Plan.of(_weighed(self)))
+        return self.plan
 
     def weigh(self, table: Mapping[str, Floats]) -> Floats:
-        """The weighted sum of features that were computed before."""
-        return self._sum(table, len(table["score"]))
-
-    def _sum(self, table: Mapping[str, Floats | None], size: int) -> Floats:
-        """Added in the order of the weights above, so that rounding is the same everywhere."""
-        total = np.zeros(size)
+        """The weighted sum of features that were computed before, added in the order of the weights above."""
+        total = np.zeros(len(table["score"]))
         for name, weight in _weighed(self):
-            feature = table[name]
-            if feature is not None:
-                total += weight * feature
+            total += weight * table[name]
         return total
 
 
-@lru_cache(maxsize=64)
-def _weighed(ranker: Ranker) -> tuple[tuple[str, float], ...]:
-    """The features that have a weight."""
+def _weighed(ranker: Ranker) -> list[tuple[str, float]]:
     weights = ((each.name, getattr(ranker, each.name)) for each in fields(ranker))
-    return tuple((name, weight) for name, weight in weights if weight)
+    return [(name, weight) for name, weight in weights if weight]
 
 
 def features(scene: Scene) -> Mapping[str, Floats]:
     """Every feature of every candidate; the names are those of the weights."""
-    view = View(scene)
-    found = {name: view.product(columns) for name, columns in FEATURES.items()}
-    return {name: np.zeros(view.size) if feature is None else feature for name, feature in found.items()}
+    table = View(scene).table(methods(COLUMNS))[:, :-1]
+    return {name: table[COLUMNS.index(one)] * table[COLUMNS.index(other)] for name, (one, other) in FEATURES.items()}
 
 
-# Every feature is the product of columns of the view.
-FEATURES: Mapping[str, tuple[str, ...]] = {
-    "score": ("score",),
-    "keyword": ("keyword",),
-    "vector": ("vector",),
+# Every feature is the product of two columns of the view.
+FEATURES: Mapping[str, tuple[str, str]] = {
+    "score": ("score", "one"),
+    "keyword": ("keyword", "one"),
+    "vector": ("vector", "one"),
     "both": ("keyword", "vector"),
-    "instruction": ("instructions",),
-    "linked": ("graph",),
-    "covered": ("covered",),
+    "instruction": ("instructions", "one"),
+    "linked": ("graph", "one"),
+    "covered": ("covered", "one"),
     "covered2": ("covered", "covered"),
-    "covered_near": ("covered_near",),
+    "covered_near": ("covered_near", "one"),
     "document_vector": ("vector", "document"),
     "document_covered": ("covered", "document"),
-    "before": ("before",),
-    "after": ("after",),
-    "before2": ("before2",),
-    "beside": ("beside",),
+    "before": ("before", "one"),
+    "after": ("after", "one"),
+    "before2": ("before2", "one"),
+    "beside": ("beside", "one"),
     "before_score": ("score", "before"),
     "after_score": ("score", "after"),
-    "reply": ("asked_before",),
+    "reply": ("asked_before", "one"),
     "before_long": ("before", "long"),
     "after_long": ("after", "long"),
-    "wide": ("wide",),
-    "thread": ("thread",),
-    "voice": ("named",),
+    "wide": ("wide", "one"),
+    "thread": ("thread", "one"),
+    "voice": ("named", "one"),
     "voice_score": ("score", "named"),
     "voice_near": ("around", "named"),
     "question": ("score", "asks"),
     "short": ("score", "short"),
-    "length": ("length",),
+    "length": ("length", "one"),
     "dated": ("score", "dated"),
     "counted": ("score", "counted"),
     "somebody": ("score", "somebody"),
-    "own": ("score", "user", "first_person"),
-    "own_assistant": ("score", "assistant", "first_person"),
+    "own": ("score", "own_user"),
+    "own_assistant": ("score", "own_assistant"),
     "user_before": ("before", "user"),
     "user_wide": ("wide", "user"),
     "assistant": ("score", "assistant"),
     "assistant_keyword": ("keyword", "assistant"),
     "assistant_vector": ("vector", "assistant"),
     "assistant_after": ("after", "assistant"),
-    "preference": ("preference", "first_person"),
+    "preference": ("own_preference", "one"),
     "newer": ("score", "newness"),
 }

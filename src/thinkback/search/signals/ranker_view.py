@@ -1,19 +1,19 @@
 """What the features of the ranker are made of, each computed at most once for a query and only if a feature needs it."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
-from thinkback.model import REFLECTION, Floats, StoredRecord
+from thinkback.model import Floats, StoredRecord
 from thinkback.search.once import Once
 from thinkback.search.query.stopwords import FUNCTION_WORDS
 from thinkback.search.signals.base import Scene, of_records
 from thinkback.search.speakers import ASSISTANT, USER, in_first_person, names, speaker
+from thinkback.search.traits import FLAGS, may_have
 
 STEPS = 10  # how far the `wide` feature looks along a thread
-LONG, DOCUMENT, SHORT = 400, 1500, 50  # characters
 LONGEST_QUERY = 2000  # characters of a query that are read for its words
 LONGEST_TEXT = 4000  # characters of a text in which times and numbers are looked for
 _WORD = re.compile(r"[^\W_]+")
@@ -35,66 +35,71 @@ _YEAR = re.compile(r"\b(?:19|20)\d\d\b")
 _DIGIT = re.compile(r"\d")
 _BEYOND = np.full(STEPS, np.iinfo(np.int64).max)  # after the end of the line
 _FOLLOWING = np.arange(1, STEPS + 1)
-FLAGS = ("asks", "short", "long", "document", "user", "assistant", "spoken", "preference", "reflection")
+_TRUE = np.ones(1, dtype=np.bool_)
+_FLAGS = FLAGS[:-2]  # those that are columns
+# Rows of the table, by the method of the view that fills them; the first ones are there from the beginning.
+_METHODS: Mapping[str, Sequence[str]] = {
+    "_legs": ("keyword", "vector", "instructions", "graph"),
+    "_threads": ("before", "after", "before2", "beside", "around", "wide", "asked_before"),
+    "_best_of_thread": ("thread",),
+    "_voices": ("named",),
+    "_first_person": ("own_user", "own_assistant", "own_preference"),
+    "_words": ("covered", "covered_near"),
+    "_asked": ("dated", "counted", "somebody"),
+    "_length": ("length",),
+    "_newness": ("newness",),
+}
+COLUMNS = ("one", "score", *_FLAGS, *(name for names in _METHODS.values() for name in names))
+_ROW = {name: row for row, name in enumerate(COLUMNS)}
+_SCORE, _ASKS, _END_OF_FLAGS = _ROW["score"], _ROW["asks"], _ROW["asks"] + len(_FLAGS)
+_SPOKEN, _REFLECTION = FLAGS.index("spoken"), FLAGS.index("reflection")
+
+
+def methods(columns: Sequence[str]) -> Sequence[str]:
+    """The methods of a view that fill these columns."""
+    return [method for method, filled in _METHODS.items() if not set(filled).isdisjoint(columns)]
 
 
 class View:
-    """One scene, as the ranker sees it: columns, with a number for every candidate.
+    """One scene, as the ranker sees it: a table with a row for each of COLUMNS and a column for each candidate.
 
-    A column is a flag or the method of its name. It is None if it is 0 for every candidate, so that no feature of it is computed.
+    One more column is 0: the score of a neighbour that is no candidate.
     """
 
     def __init__(self, scene: Scene) -> None:
         self.records, self.size = scene.records, len(scene.records)
-        self._query, self._legs, self._places = scene.query.text, scene.legs, scene.places
-        self._score = scene.totals
-        self._made: dict[str, Floats | None] = {}
-        self._table: tuple[Floats, Floats] | None = None
-        flags = np.frombuffer(b"".join(_flags.each(self.records)), dtype=np.uint8)
-        self._flags = flags.reshape(self.size, len(FLAGS))
-        self._flagged = dict(zip(FLAGS, np.any(self._flags, axis=0), strict=True))
+        self._query, self._values, self._places = scene.query.text, scene.legs, scene.places
+        self._traits = scene.traits()
+        self._flags = self._traits["flags"]
+        self._table = np.zeros((len(COLUMNS), self.size + 1))
+        self._table[0] = 1.0
+        self._table[_SCORE, :-1] = scene.totals
+        self._table[_ASKS:_END_OF_FLAGS, :-1] = self._flags[:, : len(_FLAGS)].T
         self._beside = self._neighbours()
-        self._near = None if self._beside is None else np.append(self._score, 0.0)[self._beside]
 
-    def product(self, columns: Sequence[str]) -> Floats | None:
-        """The product of columns; None if one of them is."""
-        found = self.column(columns[0])
-        for name in columns[1:]:
-            factor = self.column(name) if found is not None else None
-            found = None if found is None or factor is None else found * factor
-        return found
+    def table(self, methods: Sequence[str]) -> Floats:
+        """The table, with the rows that these methods fill."""
+        for method in methods:
+            getattr(self, method)()
+        return self._table
 
-    def column(self, name: str) -> Floats | None:
-        """The flag or the column of that name."""
-        if name not in self._made:
-            self._made[name] = self._flag(name) if name in self._flagged else getattr(self, name)()
-        return self._made[name]
+    def _put(self, name: str, values: Floats) -> None:
+        self._table[_ROW[name], :-1] = values
 
-    def _flag(self, name: str) -> Floats | None:
-        return self._flags[:, FLAGS.index(name)].astype(np.float64) if self._flagged[name] else None
+    def _legs(self) -> None:
+        for name in _METHODS["_legs"]:
+            if name in self._values:
+                self._put(name, self._values[name])
 
-    def score(self) -> Floats:
-        return self._score
+    def _length(self) -> None:
+        lengths = of_records([len(record.text) for record in self.records])
+        self._put("length", self._table[_SCORE, :-1] * np.log(lengths + 1) / 5)
 
-    def keyword(self) -> Floats | None:
-        return self._legs.get("keyword")
-
-    def vector(self) -> Floats | None:
-        return self._legs.get("vector")
-
-    def instructions(self) -> Floats | None:
-        return self._legs.get("instructions")
-
-    def graph(self) -> Floats | None:
-        return self._legs.get("graph")
-
-    def length(self) -> Floats:
-        return self._score * np.log(of_records([len(record.text) for record in self.records]) + 1) / 5
-
-    def newness(self) -> Floats | None:
+    def _newness(self) -> None:
         dates = of_records([record.date for record in self.records])
         oldest, newest = dates.min(initial=np.inf), dates.max(initial=-np.inf)
-        return (dates - oldest) / (newest - oldest) if newest > oldest else None
+        if newest > oldest:
+            self._put("newness", (dates - oldest) / (newest - oldest))
 
     # -- threads -------------------------------------------------------------------------------------------------------
 
@@ -103,125 +108,104 @@ class View:
         if self._places is None:
             return None
         order = np.argsort(self._places, kind="stable")
-        line = np.append(self._places[order], _BEYOND)
-        steps = line[np.arange(self.size)[:, None] + _FOLLOWING] - line[: self.size, None]
-        first, place = np.nonzero((steps > 0) & (steps <= STEPS))  # beyond the end the difference may be negative
+        line = self._places[order]
+        first = np.flatnonzero(line[1:] - line[:-1] <= STEPS)  # those that one follows
         if not len(first):
             return None
+        steps = np.concatenate((line, _BEYOND))[first[:, None] + _FOLLOWING] - line[first, None]
+        which, place = np.nonzero((steps > 0) & (steps <= STEPS))  # beyond the end the difference may be negative
         rows = np.full((self.size, 2 * STEPS), self.size, dtype=np.intp)
-        column, before, after = 2 * steps[first, place], order[first], order[first + place + 1]
+        at = first[which]
+        column, before, after = 2 * steps[which, place], order[at], order[at + place + 1]
         rows[after, column - 2], rows[before, column - 1] = before, after
         return rows
 
-    def before(self) -> Floats | None:
-        """The score of the candidate one step before."""
-        return None if self._near is None else self._near[:, 0]
+    def _threads(self) -> None:
+        """The scores of candidates in the same thread: one step before, one after, two before, and so on."""
+        if self._beside is None:
+            return
+        scores = self._table[_SCORE]
+        near = scores[self._beside]
+        before, after = near[:, 0], near[:, 1]
+        row = _ROW["before"]
+        self._table[row : row + 3, :-1] = near[:, :3].T
+        self._put("beside", np.maximum(before, after))
+        self._put("around", before + after)
+        self._put("wide", near.sum(axis=1))
+        asking: Floats = scores * self._table[_ASKS]
+        self._put("asked_before", asking[self._beside[:, 0]])
 
-    def after(self) -> Floats | None:
-        return None if self._near is None else self._near[:, 1]
-
-    def before2(self) -> Floats | None:
-        return None if self._near is None else self._near[:, 2]
-
-    def beside(self) -> Floats | None:
-        return None if self._near is None else np.maximum(self._near[:, 0], self._near[:, 1])
-
-    def around(self) -> Floats | None:
-        return None if self._near is None else self._near[:, 0] + self._near[:, 1]
-
-    def wide(self) -> Floats | None:
-        return None if self._near is None else np.asarray(self._near.sum(axis=1))
-
-    def asked_before(self) -> Floats | None:
-        """The score of the candidate one step before, if that one asks."""
-        asking = self.product(("score", "asks"))
-        if asking is None or self._beside is None:
-            return None
-        return np.append(asking, 0.0)[self._beside[:, 0]]
-
-    def thread(self) -> Floats:
+    def _best_of_thread(self) -> None:
         """The best score in the candidate's thread; 0 without one."""
-        threads = [record.thread for record in self.records]
-        best: dict[str | None, float] = {}
-        for thread, score in zip(threads, self._score.tolist(), strict=True):
-            if score > best.get(thread, 0.0):
-                best[thread] = score
-        best[None] = 0.0
-        return of_records([best.get(thread, 0.0) for thread in threads])
+        threads, scores = self._traits["thread"], self._table[_SCORE]
+        order = np.argsort(threads, kind="stable")
+        line = threads[order]
+        first = np.flatnonzero(np.concatenate((_TRUE, line[1:] != line[:-1])))
+        best = np.maximum(np.maximum.reduceat(scores[order], first), 0.0)
+        best[line[first] == 0] = 0.0
+        self._table[_ROW["thread"], order] = np.repeat(best, np.diff(first, append=self.size))
 
     # -- who speaks ----------------------------------------------------------------------------------------------------
 
-    def first_person(self) -> Floats | None:
-        return np.ones(self.size) if in_first_person(self._query) else None
+    def _first_person(self) -> None:
+        """Flags, for a query in the first person."""
+        if in_first_person(self._query):
+            for flag in ("user", "assistant", "preference"):
+                self._table[_ROW[f"own_{flag}"]] = self._table[_ROW[flag]]
 
-    def named(self) -> Floats | None:
+    def _voices(self) -> None:
         """1 where the question names the speaker; "user" and "assistant" are roles, which nobody is called by."""
-        if not self._flagged["spoken"]:
-            return None
-        asked, voices = names(self._query), _voice.each(self.records)
-        known = {voice for voice in set(voices) if voice[0] not in (USER, ASSISTANT) and voice[1] & asked}
-        return of_records([voice in known for voice in voices]) if known else None
+        if not self._flags[:, _SPOKEN].any():
+            return
+        asked, said = names(self._query), self._traits["speaker"].tolist()
+        voices = {one: _voice(self.records[row]) for one, row in dict(zip(said, range(self.size), strict=True)).items()}
+        known = {one for one, (who, words) in voices.items() if who not in (USER, ASSISTANT) and words & asked}
+        if known:
+            self._put("named", of_records([one in known for one in said]))
 
     # -- words ---------------------------------------------------------------------------------------------------------
 
-    def _words(self) -> tuple[Floats, Floats]:
-        """For every candidate and word of the query whether it occurs; the words' shares by rarity, which sum to 1."""
-        if self._table is None:
-            self._table = self._read()
-        return self._table
-
-    def _read(self) -> tuple[Floats, Floats]:
-        stems = _stems(self._query)
-        texts = [record.text.lower() for record in self.records]
-        found = bytes([stem in text for stem in stems for text in texts])
-        table = np.frombuffer(found, dtype=np.uint8).reshape(len(stems), self.size).T.astype(np.float64)
-        reflection = self.column("reflection")  # rarity is of what was said
-        said = table if reflection is None else table[reflection == 0]
-        rarity = np.log((len(said) + 1) / (said.sum(axis=0) + 0.5))
-        return table, rarity / max(float(rarity.sum()), 1e-9)
-
-    def covered(self) -> Floats:
-        table, shares = self._words()
-        return np.asarray((table * shares).sum(axis=1))
-
-    def covered_near(self) -> Floats:
-        """`covered`, of the text and those beside it."""
-        table, shares = self._words()
+    def _words(self) -> None:
+        """`covered`, of the text alone, and of the text and those beside it."""
+        table, shares = self._read()
+        self._put("covered", (table * shares).sum(axis=1))
         if self._beside is not None:
             padded = np.concatenate([table, np.zeros((1, table.shape[1]))])
             table = np.maximum(table, np.maximum(padded[self._beside[:, 0]], padded[self._beside[:, 1]]))
-        return np.asarray((np.ascontiguousarray(table) * shares).sum(axis=1))
+        self._put("covered_near", (np.ascontiguousarray(table) * shares).sum(axis=1))
 
-    def dated(self) -> Floats | None:
-        return self._where(_WHEN, _names_a_time)
+    def _read(self) -> tuple[Floats, Floats]:
+        """For every candidate and word of the query whether it occurs; the words' shares by rarity, which sum to 1."""
+        stems = _stems(self._query)
+        likely = may_have(self._traits, stems)
+        words, rows = np.nonzero(likely)
+        texts = {row: self.records[row].text.lower() for row in set(rows.tolist())}
+        found = likely.astype(np.float64)
+        found[words, rows] = [
+            stems[word] in texts[row] for word, row in zip(words.tolist(), rows.tolist(), strict=True)
+        ]
+        table = found.T
+        reflection = self._flags[:, _REFLECTION]
+        said = table[reflection == 0] if reflection.any() else table  # rarity is of what was said
+        rarity = np.log((len(said) + 1) / (said.sum(axis=0) + 0.5))
+        return table, rarity / max(float(rarity.sum()), 1e-9)
 
-    def counted(self) -> Floats | None:
-        return self._where(_HOW_MANY, _has_a_number)
+    def _asked(self) -> None:
+        """1 where a text has what the query asks for; the texts are read only if it does ask."""
+        query = self._query[:LONGEST_QUERY]
+        if _WHEN.search(query):
+            self._put("dated", of_records(_names_a_time.each(self.records)))
+        if _HOW_MANY.search(query):
+            self._put("counted", of_records(_has_a_number.each(self.records)))
+        if _WHO.search(query):
+            self._put("somebody", self._names_somebody())
 
-    def somebody(self) -> Floats | None:
+    def _names_somebody(self) -> Floats:
         """1 where a text names a speaker of the candidates or has a capital in mid-sentence, neither its own nor the query's."""
-        if _WHO.search(self._query[:LONGEST_QUERY]) is None:
-            return None
         asked, voices = names(self._query), _voice.each(self.records)
         people = frozenset(word for one, its in set(voices) if one not in (USER, ASSISTANT) for word in its)
         texts = zip(_capitals.each(self.records), voices, strict=True)
         return of_records([not (people & anywhere | within) <= asked | own for (anywhere, within), (_, own) in texts])
-
-    def _where(self, asked: re.Pattern[str], has: Once[bool]) -> Floats | None:
-        """1 where a text has what the query asks for; the texts are read only if it does ask."""
-        if asked.search(self._query[:LONGEST_QUERY]) is None:
-            return None
-        return of_records(has.each(self.records))
-
-
-@Once
-def _flags(record: StoredRecord) -> bytes:
-    """1 or 0 for each of FLAGS; `document` is a text longer than an embedder reads that nobody said."""
-    text, kind, said_by = record.text, record.kind, speaker(record)
-    length = len(text)
-    asks, document = text.rstrip().endswith("?"), length > DOCUMENT and not said_by
-    who = (said_by == USER, said_by == ASSISTANT, bool(said_by))
-    return bytes((asks, length < SHORT, length > LONG, document, *who, kind == "preference", kind == REFLECTION))
 
 
 @Once

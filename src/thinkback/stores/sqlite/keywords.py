@@ -72,9 +72,8 @@ def with_reflections(
     connection: apsw.Connection, others: list[Scored], query: KeywordQuery, filter: Filter, limit: int
 ) -> list[Scored]:
     """The results from the postings and the reflections, which have no postings."""
-    if THEMES not in homes(filter):
-        return others
-    return joined((others, search_table(connection, THEMES, query, filter, limit)), limit)
+    found = search_table(connection, THEMES, query, filter, limit) if THEMES in homes(filter) else []
+    return joined((others, found), limit)
 
 
 def joined(runs: Iterable[list[Scored]], limit: int) -> list[Scored]:

@@ -147,16 +147,14 @@ def require(connection: apsw.Connection, ids: Sequence[str]) -> None:
         )
 
 
-def touch(connection: apsw.Connection, accesses: Mapping[str, int], now: int) -> dict[str, tuple[int, int | None]]:
-    """Add to access counts; this increments `touches`, not `changes`. Returns count and last access of each that is present."""
+def touch(connection: apsw.Connection, accesses: Mapping[str, int], now: int) -> None:
+    """Add to access counts; this increments `touches`, not `changes`."""
     sql = (
         "UPDATE memories SET access_count = access_count + ?, last_access = max(coalesce(last_access, ?), ?) "
-        "WHERE id = ? AND retired_at IS NULL RETURNING id, access_count, last_access"
+        "WHERE id = ? AND retired_at IS NULL"
     )
-    found = connection.executemany(sql, ((count, now, now, id) for id, count in accesses.items()))
-    left: dict[str, tuple[int, int | None]] = {id: (count, last) for id, count, last in found}
+    connection.executemany(sql, ((count, now, now, id) for id, count in accesses.items()))
     counters.bump_touches(connection)
-    return left
 
 
 def forget(connection: apsw.Connection, ids: Sequence[str]) -> list[str]:
