@@ -1,9 +1,12 @@
 """What is read from a record is read once, kept with that record alone, and no part of its value."""
 
 import gc
+import importlib
 import pickle
+import pkgutil
 from dataclasses import asdict, fields, replace
 
+import thinkback.search
 from thinkback.model import StoredRecord
 from thinkback.search.once import Once
 
@@ -44,6 +47,18 @@ def test_what_was_read_is_no_part_of_the_value():
     assert asdict(record) == asdict(RECORD)
     assert "kept" not in {field.name for field in fields(record)}
     assert not hasattr(pickle.loads(pickle.dumps(record)), "kept")
+
+
+def test_whatever_looks_at_accesses_says_so():
+    for module in pkgutil.walk_packages(thinkback.search.__path__, "thinkback.search."):
+        importlib.import_module(module.name)
+    readers = [
+        one for one in gc.get_objects() if isinstance(one, Once) and one._read.__module__.startswith("thinkback.")
+    ]
+    assert len(readers) > 5
+    used = replace(RECORD, access_count=9, last_access=10**15)
+    differ = {reader for reader in readers if reader._read(RECORD) != reader._read(used)}
+    assert differ == {reader for reader in readers if reader.of_accesses}
 
 
 def test_what_was_read_goes_with_the_record():

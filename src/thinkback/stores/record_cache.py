@@ -12,7 +12,21 @@ _MOST = 20_000
 _MOST_TOUCHED = 2000
 Read = Callable[[Sequence[str]], Mapping[str, StoredRecord]]  # present records by id
 Accesses = Callable[[Sequence[str]], Iterable[tuple[str, int, int | None]]]  # id, access count and last access
+Left = Mapping[str, tuple[int, int | None]]  # access count and last access after a write, by id
 _Entries = dict[str, tuple[StoredRecord, int]]  # a record, and the touch counter it was read at
+
+
+@dataclass(frozen=True, slots=True)
+class Write:
+    """The last write of a record's access count: the counters after it, and what it left, if that is known."""
+
+    touches: int
+    changes: int = -1
+    count: int | None = None
+    last_access: int | None = None
+
+
+_NEVER = Write(0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,18 +36,19 @@ class Touched:
     store_id: str = ""
     since: int = 0
     until: int = 0
-    last: Mapping[str, int] = field(default_factory=dict)  # the touch counter after the last write of each
+    last: Mapping[str, Write] = field(default_factory=dict)
 
-    def followed(self, ids: Collection[str], before: StoreState, after: StoreState) -> "Touched":
+    def followed(self, ids: Collection[str], before: StoreState, after: StoreState, left: Left) -> "Touched":
         """With one more write."""
         known = (self.store_id, self.until) == (before.store_id, before.touches) and len(self.last) <= _MOST_TOUCHED
         since, last = (self.since, self.last) if known else (before.touches, {})
-        return Touched(before.store_id, since, after.touches, {**last, **dict.fromkeys(ids, after.touches)})
+        at = after.touches, after.changes
+        new = {id: Write(*at, *left[id]) if id in left else Write(*at) for id in ids}
+        return Touched(before.store_id, since, after.touches, {**last, **new})
 
-    def known(self, state: StoreState) -> tuple[int, int]:
-        """The touch counters at which it can be told whether a record changed until that of the state."""
-        here = self.store_id == state.store_id and self.since <= state.touches <= self.until
-        return (self.since, self.until) if here else (state.touches, state.touches)
+    def covers(self, state: StoreState) -> bool:
+        """Whether it tells of all writes between its beginning and a state."""
+        return self.store_id == state.store_id and self.since <= state.touches <= self.until
 
 
 class RecordCache:
@@ -53,7 +68,8 @@ class RecordCache:
     def get(self, ids: Sequence[str], state: StoreState, read: Read, accesses: Accesses) -> dict[str, StoredRecord]:
         """Records by id, in the given order, as of the moment that `read` and `accesses` see."""
         entries, touched, now = self._entries_at(state), self._touched, state.touches
-        since, until = touched.known(state)
+        last, known = touched.last, touched.covers(state)
+        since, until = (touched.since, touched.until) if known else (now, now)
         found: dict[str, StoredRecord] = {}
         outdated: dict[str, StoredRecord] = {}
         missing: list[str] = []
@@ -61,10 +77,17 @@ class RecordCache:
             entry = entries.get(id)
             if entry is None:
                 missing.append(id)
-            elif entry[1] == now or (since <= entry[1] <= until and touched.last.get(id, 0) <= min(entry[1], now)):
-                found[id] = entry[0]
-            else:
-                outdated[id] = entry[0]
+                continue
+            record, read_at = entry
+            if read_at != now:
+                write = last.get(id, _NEVER)
+                if known and write.count is not None and write.touches <= now and write.changes == state.changes:
+                    record = _with(record, write.count, write.last_access)
+                    entries[id] = record, now
+                elif not since <= read_at <= until or write.touches > read_at or write.touches > now:
+                    outdated[id] = record
+                    continue
+            found[id] = record
         if not outdated and not missing:
             return found
         if outdated:
@@ -73,9 +96,9 @@ class RecordCache:
             found |= _kept(entries, read(missing), state)
         return {id: found[id] for id in ids if id in found}
 
-    def touched(self, ids: Collection[str], before: StoreState, after: StoreState) -> None:
-        """A write of access counts was committed, which touched these records alone."""
-        self._touched = self._touched.followed(ids, before, after)
+    def touched(self, ids: Collection[str], before: StoreState, after: StoreState, left: Left | None = None) -> None:
+        """A write of access counts was committed, which touched these records alone; `left` tells what it left, if known."""
+        self._touched = self._touched.followed(ids, before, after, left or {})
 
     def _entries_at(self, state: StoreState) -> _Entries:
         """The entries for a change count; a reader behind the newest count seen gets a separate dictionary."""
@@ -98,12 +121,11 @@ def with_accesses(
     found: Iterable[tuple[str, int, int | None]], records: Mapping[str, StoredRecord]
 ) -> dict[str, StoredRecord]:
     """These records with their present access counts."""
-    return {
-        id: records[id]
-        if records[id].access_count == count and records[id].last_access == last
-        else _accessed(records[id], count, last)
-        for id, count, last in found
-    }
+    return {id: _with(records[id], count, last) for id, count, last in found}
+
+
+def _with(record: StoredRecord, count: int, last: int | None) -> StoredRecord:
+    return record if record.access_count == count and record.last_access == last else _accessed(record, count, last)
 
 
 # A frozen dataclass sets its attributes one by one through `object.__setattr__`; its slots take them in half the time.
@@ -111,6 +133,7 @@ _SLOTS = [
     (getattr(StoredRecord, one.name).__get__, getattr(StoredRecord, one.name).__set__) for one in fields(StoredRecord)
 ]
 _put_count, _put_last = (getattr(StoredRecord, name).__set__ for name in ("access_count", "last_access"))
+_keep = StoredRecord.kept.__set__  # type: ignore[attr-defined]
 
 
 def _accessed(record: StoredRecord, count: int, last: int | None) -> StoredRecord:
@@ -119,4 +142,7 @@ def _accessed(record: StoredRecord, count: int, last: int | None) -> StoredRecor
         put(copied, get(record))
     _put_count(copied, count)
     _put_last(copied, last)
+    kept = getattr(record, "kept", None)
+    if kept:  # a copy of it, as another thread may read the record meanwhile
+        _keep(copied, {reader: value for reader, value in kept.copy().items() if not reader.of_accesses})
     return copied

@@ -13,7 +13,7 @@ def unit(rows: np.ndarray) -> np.ndarray:
 
 
 @settings(deadline=None, max_examples=60)
-@given(st.integers(0, 2**32 - 1), st.integers(1, 80), st.sampled_from([1, 2, 3, 17, 384, 1100]), st.floats(0, 3))
+@given(st.integers(0, 2**32 - 1), st.sampled_from([1, 2, 30, 80, 1100]), st.sampled_from([1, 2, 3, 17, 384, 1100]), st.floats(0, 3))
 def test_the_exact_cosine_is_within_the_bound(seed: int, size: int, dimensions: int, shared: float) -> None:
     chance = np.random.default_rng(seed)
     common = shared * chance.standard_normal(dimensions)
@@ -21,12 +21,14 @@ def test_the_exact_cosine_is_within_the_bound(seed: int, size: int, dimensions: 
     query = unit(chance.standard_normal((1, dimensions)) + common)[0]
     arrays = encode(rows)
     block = Block(*(arrays[name] for name in ("codes", "scales", "errors", "norms", "mean")))
-    estimate, slack = block.bounds(CodedQuery.of(query))
+    coded = CodedQuery.of(query)
+    estimate, slack = block.estimates(coded), block.off(coded, np.arange(size))
     wide = rows.astype(np.float64), query.astype(np.float64)
     exact = wide[0] @ wide[1] / (np.linalg.norm(wide[0], axis=1) * np.linalg.norm(wide[1]))
     assert (np.abs(estimate - exact) <= slack).all()
     some = np.arange(0, size, 2)
-    assert np.array_equal(block.bounds(CodedQuery.of(query), some)[0], estimate[some])
+    assert np.array_equal(block.estimates(coded, some), estimate[some])
+    assert slack.max() <= block.most_off(coded) + 1e-6
 
 
 @pytest.mark.parametrize("dimensions", [1, 7, 384, 1040, 1536])
@@ -37,3 +39,22 @@ def test_both_kernels_agree(dimensions: int) -> None:
     exact = codes.astype(np.int64) @ query.astype(np.int64)
     assert np.array_equal(numpy_products(codes, query), exact.astype(np.float32))
     assert np.array_equal(_kernel()(codes, query), exact.astype(np.float32))
+
+
+def test_no_vector_can_be_computed_from_the_centre_and_the_others() -> None:
+    numbers = np.random.default_rng(4)
+    rows = unit(numbers.standard_normal((2000, 48)) + 2 * numbers.standard_normal(48))
+    stored, exact = encode(rows)["mean"].astype(np.float64), rows.mean(axis=0, dtype=np.float64)
+    assert np.abs(stored - exact).max() <= 1 / 512 + 1e-9  # it is near the mean all the same
+
+    def guessed(mean: np.ndarray, row: int) -> float:
+        guess = len(rows) * mean - np.delete(rows, row, axis=0).sum(axis=0, dtype=np.float64)
+        return float(guess @ rows[row] / np.linalg.norm(guess))
+
+    assert min(guessed(exact, row) for row in range(50)) > 0.999
+    assert max(abs(guessed(stored, row)) for row in range(50)) < 0.5
+
+
+def test_few_rows_have_no_centre() -> None:
+    rows = unit(np.random.default_rng(4).standard_normal((1000, 8)) + 2)
+    assert not encode(rows)["mean"].any()

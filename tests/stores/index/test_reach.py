@@ -3,18 +3,20 @@
 import numpy as np
 import pytest
 
-from thinkback.stores.index.reach import Part, largest, within_reach
+from thinkback.stores.index.reach import Part, foremost, within_reach
 
 
 @pytest.mark.parametrize("size", [1, 5, 100, 3000, 20_000])
 @pytest.mark.parametrize("share", [None, 0.0, 0.02, 0.6, 0.99])
-def test_the_largest_are_those_of_a_sort(size: int, share: float | None) -> None:
+def test_the_foremost_are_those_of_a_sort_and_ties_of_the_last(size: int, share: float | None) -> None:
     chance = np.random.default_rng(size)
     values = np.round(chance.standard_normal(size), 2).astype(np.float32)  # with ties
     passing = None if share is None else chance.random(size) < share
     for count in (1, 7, 40):
         expected = np.sort(values if passing is None else values[passing])[::-1][:count]
-        assert np.array_equal(np.sort(largest(values, passing, count))[::-1], expected)
+        least = expected[-1] if len(expected) else np.inf
+        counts = np.ones(size, dtype=np.bool_) if passing is None else passing
+        assert np.array_equal(foremost(values, passing, count), np.flatnonzero(counts & (values >= least)))
 
 
 def test_no_row_in_reach_is_lost() -> None:
@@ -22,8 +24,10 @@ def test_no_row_in_reach_is_lost() -> None:
     exact, error = chance.standard_normal(9000).astype(np.float32), np.float32(0.05)
     estimate = exact + chance.uniform(-0.05, 0.05, 9000).astype(np.float32)
     passing = chance.random(6000) < 0.7
-    first = Part(estimate[:6000] - error, estimate[:6000] + error, passing=passing)
-    other = Part(estimate[6000:] - error, estimate[6000:] + error, rows=~np.arange(3000))
+    errors = np.full(6000, error) * np.tile([1, 0.5], 3000).astype(np.float32)
+    estimate[:6000] = exact[:6000] + (estimate[:6000] - exact[:6000]) * errors / error
+    first = Part(estimate[:6000], errors.__getitem__, float(error), passing=passing)
+    other = Part(estimate[6000:], lambda _: np.asarray(error), float(error), flipped=True)
     rows, upper = within_reach([first, other], 20)
     named = np.where(rows < 0, ~rows + 6000, rows)
     counts = np.concatenate([passing, np.ones(3000, dtype=np.bool_)])

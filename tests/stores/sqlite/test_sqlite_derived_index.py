@@ -329,7 +329,7 @@ def test_forgetting_takes_a_memory_out_of_the_segments(made: Random) -> None:
 
 
 def test_a_forgotten_vector_leaves_no_trace_in_the_codes_of_others(tmp_path: Path) -> None:
-    """The segment is coded around the mean of what it holds, so it is as if the memory had never been there."""
+    """A code depends on its own vector and on a centre that tells nothing of others: here none."""
     parts = []
     for secret in (False, True):
         made = Random(tmp_path / f"{secret}.db", 5)

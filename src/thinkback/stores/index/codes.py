@@ -1,20 +1,21 @@
 """Vectors as whole numbers of eight bits, with a bound on the error, so that a search over them can stay exact.
 
-Of the rows of a block, y = x − μ with μ their mean is coded as c = round(y / s), s = max |y| / 127, and e = ‖y − s·c‖ is kept,
-rounded up. For a unit query q, coded likewise as t·d with f = ‖q − t·d‖, the cosine is
+Of the rows of a block, y = x − μ with μ about their mean is coded as c = round(y / s), s = max |y| / 127, and e = ‖y − s·c‖ is
+kept, rounded up. For a unit query q, coded likewise as t·d with f = ‖q − t·d‖, the cosine is
 
     q·x = q·μ + q·y,    |q·y − s·t·(c·d)| ≤ e + f · ‖s·c‖ ≤ e + f · (‖y‖ + e)
 
-c·d is a sum of whole numbers and exact. Subtracting the mean pays because the vectors of a model share a large part.
+c·d is a sum of whole numbers and exact. Subtracting the mean pays because the vectors of a model share a large part. μ is rounded
+so coarsely that the vector of a forgotten row cannot be computed from it and the others: forgetting leaves their codes as they are.
 """
 
-from functools import cache
+from functools import cache, cached_property
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from thinkback.model import Vector
+from thinkback.model import Floats, Vector
 from thinkback.values import dataclass
 
 Codes = NDArray[np.int8]
@@ -23,9 +24,14 @@ _BLOCK = 1024  # rows converted at once, to stay in the processor's cache
 # float32 rounding of the sums above and of the stored lengths, generously; far below the error of the codes.
 _ROUNDING = 8e-6
 _UP = np.float32(1.0001)
+_CENTRED_FROM = 1024  # rows; μ is 0 for fewer
+_GRID = (
+    256  # μ is a multiple of 1 / 256: so many rows add up to an unknown of at least ±2 in every number of one of them
+)
+BY_ROW = ("codes", "scales", "errors", "norms")  # arrays that have an entry for every row
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Block:
     """Coded rows of one segment."""
 
@@ -38,22 +44,35 @@ class Block:
     def __len__(self) -> int:
         return len(self.scales)
 
-    def bounds(self, query: "CodedQuery", rows: NDArray[np.intp] | None = None) -> tuple[Vector, Vector]:
-        """The cosine of every row, or of the rows named, with the query: an estimate, and how far off it may be."""
-        codes, scales, errors, lengths = self.codes, self.scales, self.errors, self.lengths
-        if rows is not None:
-            codes, scales, errors, lengths = codes[rows], scales[rows], errors[rows], lengths[rows]
+    def estimates(self, query: "CodedQuery", rows: NDArray[np.intp] | None = None) -> Vector:
+        """The cosine of every row, or of the rows named, with the query, nearly."""
+        codes, scales = (self.codes, self.scales) if rows is None else (self.codes[rows], self.scales[rows])
         estimate = _products(codes, query.codes)
         estimate *= scales
         estimate *= np.float32(query.scale)
-        estimate += np.float32(np.dot(query.exact.astype(np.float64), self.mean.astype(np.float64)))
-        slack = lengths * np.float32(query.error)
-        slack += errors
-        slack += np.float32(_ROUNDING)
-        return estimate, slack
+        estimate += np.float32(np.dot(query.wide, self._wide_mean))
+        return estimate
+
+    def off(self, query: "CodedQuery", rows: NDArray[np.intp]) -> Vector:
+        """How far off the estimates of these rows may be."""
+        return self.lengths[rows] * np.float32(query.error) + self.errors[rows] + np.float32(_ROUNDING)
+
+    def most_off(self, query: "CodedQuery") -> float:
+        """No row's estimate is further off."""
+        error, length = self._largest
+        return length * query.error + error + _ROUNDING
+
+    @cached_property
+    def _largest(self) -> tuple[float, float]:
+        """Of the errors and of the lengths."""
+        return (float(self.errors.max()), float(self.lengths.max())) if len(self) else (0.0, 0.0)
+
+    @cached_property
+    def _wide_mean(self) -> Floats:
+        return self.mean.astype(np.float64)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class CodedQuery:
     """A unit query and its codes."""
 
@@ -61,6 +80,10 @@ class CodedQuery:
     codes: Codes
     scale: float
     error: float
+
+    @cached_property
+    def wide(self) -> Floats:
+        return self.exact.astype(np.float64)
 
     @classmethod
     def of(cls, query: Vector) -> "CodedQuery":
@@ -70,7 +93,9 @@ class CodedQuery:
 
 def encode(rows: Vector) -> dict[str, NDArray[Any]]:
     """The arrays of a block for unit rows."""
-    mean = rows.mean(axis=0, dtype=np.float64).astype(np.float32) if len(rows) else np.zeros(rows.shape[1], np.float32)
+    mean = np.zeros(rows.shape[1], np.float32)
+    if len(rows) >= _CENTRED_FROM:
+        mean = (np.rint(rows.mean(axis=0, dtype=np.float64) * _GRID) / _GRID).astype(np.float32)
     centred = rows.astype(np.float32) - mean
     codes, scales, errors = _coded(centred)
     # The difference x − μ is itself rounded to float32: relative error 2⁻²⁴ of each number.

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from thinkback.values import dataclass
 
-FORMAT = 1
+FORMAT = 2
 MANIFEST = "manifest.json"
 _LOCK = "lock"
 _SUFFIX = ".segment"
@@ -187,7 +187,7 @@ class Folder:
         finally:
             os.close(descriptor)
 
-    def _put(self, name: str, content: bytes) -> None:
+    def _put(self, name: str, content: bytes | bytearray) -> None:
         draft = self.path / f"{name}.{os.urandom(4).hex()}.new"
         try:
             descriptor = os.open(draft, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
@@ -208,7 +208,7 @@ class Folder:
                 file.unlink(missing_ok=True)
 
 
-def _packed(arrays: Arrays) -> bytes:
+def _packed(arrays: Arrays) -> bytearray:
     """A header with the place of every array, then the arrays; the whole is a multiple of eight bytes."""
     parts = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
     length = 64 * len(parts) + 256  # room for the header, whose length depends on the offsets it names
@@ -221,9 +221,8 @@ def _packed(arrays: Arrays) -> bytes:
     content[:8] = len(header).to_bytes(8, "little")
     content[8 : 8 + len(header)] = header
     for name, array in parts.items():
-        start = places[name][2]
-        content[start : start + array.nbytes] = array.tobytes()
-    return bytes(content)
+        np.frombuffer(content, dtype=array.dtype, count=array.size, offset=places[name][2])[:] = array.ravel()
+    return content
 
 
 def _round_up(size: int) -> int:

@@ -3,7 +3,7 @@
 Terms stand in the order of their hash, so that one search finds several; their bytes are compared, so equal hashes do no harm.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 from zlib import crc32
 
@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thinkback.model import Floats
+from thinkback.stores.index.folder import Arrays
 from thinkback.values import dataclass
 
 Rows = NDArray[np.intp]
@@ -110,9 +111,25 @@ def _sorted(
     }
 
 
-def texts(spelled: NDArray[np.uint8], ends: NDArray[np.uint32]) -> Iterator[bytes]:
-    """Texts that were stored one behind the other."""
-    start = 0
-    for end in ends.tolist():
-        yield spelled[start:end].tobytes()
-        start = end
+def only(arrays: Arrays, keep: NDArray[np.bool_]) -> dict[str, NDArray[Any]]:
+    """The arrays of the postings of those rows that are kept, numbered anew; terms that none of them holds are gone."""
+    here = keep[arrays["rows"]]
+    ends = np.concatenate([np.zeros(1, dtype=np.uint32), np.cumsum(here, dtype=np.uint32)])[arrays["ends"]]
+    used = np.diff(ends, prepend=np.uint32(0)) > 0
+    spelled, spelled_ends = only_texts(arrays["spelled"], arrays["spelled_ends"], used)
+    return {
+        "hashes": arrays["hashes"][used],
+        "spelled": spelled,
+        "spelled_ends": spelled_ends,
+        "ends": ends[used],
+        "rows": (np.cumsum(keep) - 1)[arrays["rows"][here]].astype(np.uint16),
+        "frequencies": arrays["frequencies"][here],
+    }
+
+
+def only_texts(
+    spelled: NDArray[np.uint8], ends: NDArray[np.uint32], keep: NDArray[np.bool_]
+) -> tuple[NDArray[np.uint8], NDArray[np.uint32]]:
+    """Some of the texts that were stored one behind the other."""
+    lengths = np.diff(ends, prepend=np.uint32(0))
+    return spelled[np.repeat(keep, lengths)], np.cumsum(lengths[keep], dtype=np.uint32)

@@ -9,7 +9,7 @@ from dataclasses import field, replace
 from functools import partial
 from itertools import accumulate
 from operator import attrgetter
-from typing import Any
+from typing import Any, TypeVar
 
 import apsw
 import numpy as np
@@ -19,10 +19,12 @@ from thinkback.fields import KINDS, PRIORITIES, TIERS
 from thinkback.model import Filter, Floats, Scored
 from thinkback.stores.sqlite.filters import clause
 from thinkback.stores.sqlite.fulltext import HISTORY
+from thinkback.stores.sqlite.threads import Line, Threads
 from thinkback.values import dataclass
 
 Mask = NDArray[np.bool_]
 Rows = NDArray[np.intp]
+T = TypeVar("T")
 
 NEVER = np.iinfo(np.int64).max
 _NUMBERED = {"kind": KINDS, "tier": TIERS, "priority": PRIORITIES}
@@ -106,13 +108,29 @@ class Catalogue:
     dead: int
     columns: dict[str, NDArray[Any]]
     masks: dict[Any, Mask] = field(default_factory=dict)  # of conditions that were asked for, at this state
+    lasting: dict[int, tuple[Mask, Mask, Mask]] = field(
+        default_factory=dict
+    )  # by the identity of the mask they begin with
     rows_kept: dict[str, Rows] = field(default_factory=dict)  # at this state
     counts: dict[str, dict[str, int]] = field(default_factory=dict)  # by kind, tier and priority, at this state
+    facts: dict[str, Any] = field(default_factory=dict)  # what else was read of this state
+    threads: Threads = field(default_factory=Threads)  # for this state and those that follow from it
 
     @classmethod
     def empty(cls) -> "Catalogue":
         columns: dict[str, NDArray[Any]] = {name: np.zeros(0, dtype=kind) for name, kind in COLUMNS}
         return cls(-1, 0, Ids(), np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.bool_), 0, columns)
+
+    def fact(self, name: str, read: Callable[[], T]) -> T:
+        """What `read` finds in the file at this state; read once."""
+        if name not in self.facts:
+            self.facts[name] = read()
+        found: T = self.facts[name]
+        return found
+
+    def lines(self, connection: apsw.Connection, ids: Sequence[str]) -> dict[str, Line | None]:
+        """The threads of these memories, as `Threads.find` has them."""
+        return self.threads.find(connection, ids, self.seqs[: self.size], self.changes)
 
     def rows(self, seqs: Sequence[int] | NDArray[np.int64]) -> Rows:
         """The rows of those versions that are in the catalogue."""
@@ -137,7 +155,7 @@ class Catalogue:
         else:
             passing = self.kept(_lasting_part(filter), lambda: self._tested(filter, connection))
         if not filter.everything and len(self._ending()):
-            passing = passing & self._lasting(filter)
+            passing = self._lasting(passing, filter)
         if filter.ids is None:
             return passing
         return passing & self._only(versions(connection, Filter(now=filter.now, everything=True, ids=filter.ids)))
@@ -157,11 +175,14 @@ class Catalogue:
         for name, test in self._tests(filter):
             passing = passing & self.kept(name, test)
         for tag in filter.tags:
-            passing = passing & self._only(integers(connection, "SELECT seq FROM memory_tags WHERE tag = ?", (tag,)))
+            passing = passing & self.kept(("tag", tag), partial(self._tagged, tag, connection))
         if _of_others(filter) == _NO_OTHERS:
             return passing
         rest = Filter(now=filter.now, everything=True, **dict(zip(_OTHERS, _of_others(filter), strict=True)))
         return passing & self._only(versions(connection, rest))
+
+    def _tagged(self, tag: str, connection: apsw.Connection) -> Mask:
+        return self._only(integers(connection, "SELECT seq FROM memory_tags WHERE tag = ?", (tag,)))
 
     def best(self, rows: Rows, scores: Floats, limit: int) -> list[Scored]:
         """The memories of rows with their scores, best first, ties by id."""
@@ -201,15 +222,20 @@ class Catalogue:
             self.rows_kept["ending"] = np.flatnonzero(self.alive & ends)
         return self.rows_kept["ending"]
 
-    def _lasting(self, filter: Filter) -> Mask:
-        """Which rows are not archived, expired or no longer valid."""
+    def _lasting(self, passing: Mask, filter: Filter) -> Mask:
+        """Those of a mask that are not archived, expired or no longer valid; the same mask until one of them ends."""
         some = self._ending()
-        here = (self._column("expires_at")[some] > filter.now) & ~self._column("archived")[some]
+        gone = (self._column("expires_at")[some] <= filter.now) | self._column("archived")[some]
         if filter.as_of is None:
-            here &= self._column("valid_to")[some] > filter.now
-        passing = self.alive.copy()
-        passing[some[~here]] = False
-        return passing
+            gone |= self._column("valid_to")[some] <= filter.now
+        last = self.lasting.get(id(passing))
+        if last is None or not np.array_equal(last[1], gone):
+            left = passing.copy()
+            left[some[gone]] = False
+            if len(self.lasting) >= _MASKS_KEPT:
+                self.lasting.clear()
+            last = self.lasting[id(passing)] = passing, gone, left
+        return last[2]
 
     def _tests(self, filter: Filter) -> Iterator[tuple[str, Callable[[], Mask]]]:
         """Every other condition, with a name that is the same for the same condition."""
@@ -286,8 +312,19 @@ def read(connection: apsw.Connection, old: Catalogue, changes: int) -> tuple[Cat
     alive[died] = False
     delta = Delta(np.arange(old.size, catalogue.size), old.rows([row[0] for row in known]), died)
     catalogue = replace(
-        catalogue, changes=changes, alive=alive, dead=old.dead + len(died), masks={}, rows_kept={}, counts={}
+        catalogue,
+        changes=changes,
+        alive=alive,
+        dead=old.dead + len(died),
+        masks={},
+        lasting={},
+        rows_kept={},
+        counts={},
+        facts={},
     )
+    if old.changes >= 0:
+        threads, removed = _changed_threads(connection, old.changes, last)
+        old.threads.changed(threads, changes, everything=removed)
     return catalogue, delta
 
 
@@ -297,6 +334,13 @@ def _gone(connection: apsw.Connection, since: int) -> NDArray[np.int64]:
     retired = "SELECT seq FROM memories WHERE retired_at IS NOT NULL AND changed > ?1"
     sql = f"{retired} UNION ALL SELECT seq FROM removed WHERE changed > ?1"
     return integers(connection, sql, (since,))
+
+
+def _changed_threads(connection: apsw.Connection, since: int, last: int) -> tuple[list[str | None], bool]:
+    """The threads that changed, and whether all may have: of removed rows nothing tells the thread."""
+    sql = "SELECT DISTINCT thread FROM memories WHERE changed > ? AND (thread IS NOT NULL OR +seq <= ?)"
+    threads: list[str | None] = [thread for (thread,) in connection.execute(sql, (since, last))]
+    return threads, connection.execute("SELECT 1 FROM removed WHERE changed > ? LIMIT 1", (since,)).get is not None
 
 
 def _with_appended(old: Catalogue, rows: Sequence[tuple[Any, ...]]) -> Catalogue:

@@ -31,7 +31,7 @@ from thinkback.stores.sqlite.catalogue import COLUMNS, Catalogue, Ids, integers
 from thinkback.stores.sqlite.generations import STORED
 from thinkback.stores.sqlite.index_cache import Mapped, View
 from thinkback.stores.sqlite.kept_vectors import KeptVectors
-from thinkback.stores.sqlite.vector_search import Matrix, read_vectors
+from thinkback.stores.sqlite.vector_search import Matrix
 
 SEGMENT_ROWS = 16_384  # small enough to be written anew when one of them is forgotten
 Exact = Callable[[Sequence[int], generations.Generation], tuple[NDArray[np.int64], Vector]]  # vectors in the file
@@ -202,9 +202,7 @@ class DerivedIndex:
         try:
             manifest = self._usable(connection)
             gone = integers(connection, "SELECT seq FROM removed WHERE changed > ? ORDER BY seq", (manifest.purged,))
-            live = generations.generation(connection)
-            read = None if live is None or live.number != manifest.generation else partial(_vectors, connection, live)
-            segments = tuple(self._without(entry, gone, read) for entry in manifest.segments)
+            segments = tuple(self._without(entry, gone) for entry in manifest.segments)
         except (Unusable, KeyError):
             self.folder.remove()
             return
@@ -226,14 +224,12 @@ class DerivedIndex:
         self._mark(NONCE, nonce)
         return nonce
 
-    def _without(
-        self, entry: Entry, gone: NDArray[np.int64], read: Callable[[NDArray[np.int64]], Vector] | None
-    ) -> Entry:
+    def _without(self, entry: Entry, gone: NDArray[np.int64]) -> Entry:
         if gone.searchsorted(entry.first) == gone.searchsorted(entry.last, side="right"):
             return entry
-        arrays = self.folder.open(entry)
+        arrays = self._held.get(entry.file) or self.folder.open(entry)
         keep = ~np.isin(arrays["seqs"], gone)
-        return entry if keep.all() else self.folder.write(_only(arrays, keep, read))
+        return entry if keep.all() else self.folder.write(_only(arrays, keep))
 
 
 def _unlinked(manifest: Manifest) -> Iterator[Sequence[Entry]]:
@@ -379,29 +375,14 @@ def _coded(matrix: Matrix, catalogue: Catalogue, rows: NDArray[np.intp], exact: 
     return codes.encode(vectors) | {"coded": matrix.filled[rows]}
 
 
-def _vectors(connection: apsw.Connection, live: generations.Generation, seqs: NDArray[np.int64]) -> Vector:
-    """The vectors of versions, zero where one has none any more."""
-    vectors = np.zeros((len(seqs), live.space.dimensions), dtype=STORED)
-    found, read = read_vectors(connection, seqs.tolist(), live)
-    vectors[np.searchsorted(seqs, found)] = read
-    return vectors
-
-
-def _only(
-    arrays: Arrays, keep: NDArray[np.bool_], read: Callable[[NDArray[np.int64]], Vector] | None
-) -> dict[str, NDArray[Any]]:
-    """The arrays of a segment without the rows that are not kept; vectors are coded anew, around the mean of those that are."""
-    by_row = ("seqs", "lengths", *(name for name, _ in COLUMNS))
+def _only(arrays: Arrays, keep: NDArray[np.bool_]) -> dict[str, NDArray[Any]]:
+    """The arrays of a segment without the rows that are not kept."""
+    by_row = ("seqs", "lengths", *(name for name, _ in COLUMNS), *codes.BY_ROW, "coded")
     found: dict[str, NDArray[Any]] = {name: arrays[name][keep] for name in by_row if name in arrays}
-    if "coded" in arrays and read is not None:
-        coded, vectors = arrays["coded"][keep], read(found["seqs"])
-        vectors[~coded] = 0
-        found |= codes.encode(vectors) | {"coded": coded & vectors.any(axis=1)}
-    ids = [id for id, kept in zip(postings.texts(arrays["ids"], arrays["id_ends"]), keep, strict=True) if kept]
-    found |= _spelled(ids)
-    places = np.full(len(keep), -1, dtype=np.int64)
-    places[keep] = np.arange(keep.sum())
-    return found | postings.pack([_postings(0, arrays).triples()], places)
+    if "mean" in arrays:
+        found["mean"] = arrays["mean"]
+    found["ids"], found["id_ends"] = postings.only_texts(arrays["ids"], arrays["id_ends"], keep)
+    return found | postings.only(arrays, keep)
 
 
 def discard(path: str) -> None:

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from thinkback.model import REFLECTION, Filter, Floats
 from thinkback.stores.index.postings import MappedPostings, Triples
-from thinkback.stores.index.reach import largest
+from thinkback.stores.index.reach import foremost
 from thinkback.stores.sqlite.bm25 import K1, B, idf
 from thinkback.stores.sqlite.catalogue import Catalogue, Delta, Mask, Rows, extended, retired
 from thinkback.stores.sqlite.fulltext import COLUMNS, HISTORY, PRESENT, TOKENIZER, WEIGHTS, tokenised
@@ -140,10 +140,8 @@ def _postings(
 
 def best(scores: Floats, passing: Mask, limit: int) -> Rows:
     """The rows with the highest positive scores, including ties with the last one; unordered."""
-    found = largest(scores, passing, limit)
-    floor = found.min() if len(found) == limit else 0.0
-    rows = np.flatnonzero(scores >= floor if floor > 0.0 else scores)
-    return rows[passing[rows]]
+    rows = foremost(scores, None if passing.all() else passing, limit)
+    return rows[scores[rows] > 0.0]
 
 
 _tokens: dict[str, Sequence[bytes]] = {}  # of words that were asked for
@@ -229,8 +227,10 @@ def known(
         dead=int(len(alive) - alive.sum()),
         columns={"kind": kinds},
         masks={},
+        lasting={},
         rows_kept={},
         counts={},
+        facts={},
     )
     lengths = np.concatenate([old.lengths[: catalogue.size], tail])
     return measured((*old.segments, segment), lengths, earlier), earlier, past

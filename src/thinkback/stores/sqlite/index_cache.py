@@ -93,32 +93,33 @@ class IndexCache:
             if matrix is not None and matrix.blocks is old.blocks:
                 self._view = replace(self._view, matrix=replace(matrix, graphs=graphs))
 
-    def view(self, connection: apsw.Connection, pinned: bool = False) -> View:
+    def view(self, connection: apsw.Connection, pinned: int | None = None) -> View:
         """The view at the change count of the connection's transaction.
 
-        A transaction that the cache is ahead of restarts; a pinned one cannot, and raises StoreConflict.
+        A transaction that the cache is ahead of restarts; a pinned one, whose change count is given, cannot, and raises
+        StoreConflict.
         """
         view = self._view
-        if view.catalogue.changes == _counters(connection)[0]:
+        if view.catalogue.changes == (_counters(connection)[0] if pinned is None else pinned):
             return view
         with self._lock:
             self._synchronise(connection, pinned)
             return self._view
 
-    def with_matrix(self, connection: apsw.Connection, pinned: bool = False) -> View:
+    def with_matrix(self, connection: apsw.Connection, pinned: int | None = None) -> View:
         """The view with the live vectors, or without a matrix when the store has none."""
         view = self.view(connection, pinned)
-        live = generations.generation(connection)
+        live = _live(view, connection)
         if live is None or (view.matrix is not None and view.matrix.generation == live):
             return view
         with self._lock:
             self._synchronise(connection, pinned)
-            view, live = self._view, generations.generation(connection)
+            view, live = self._view, _live(self._view, connection)
             if live is not None and (view.matrix is None or view.matrix.generation != live):
                 self._view = view = replace(view, matrix=vector_search.load(connection, live, view.catalogue))
             return view
 
-    def with_impact(self, connection: apsw.Connection, pinned: bool = False) -> View:
+    def with_impact(self, connection: apsw.Connection, pinned: int | None = None) -> View:
         """The view with the inverted index."""
         view = self.view(connection, pinned)
         if view.impact is not None:
@@ -129,10 +130,10 @@ class IndexCache:
                 self._view = replace(self._view, impact=impacts.build(connection, self._view.catalogue))
             return self._view
 
-    def _synchronise(self, connection: apsw.Connection, pinned: bool) -> None:
+    def _synchronise(self, connection: apsw.Connection, pinned: int | None) -> None:
         """Bring cache and transaction to the same change count; the caller holds the lock, so the cache stays there."""
         if self._view.catalogue.changes > _counters(connection)[0]:
-            if pinned:
+            if pinned is not None:
                 raise StoreConflict("the store was written while this view of it was read")
             connection.execute("ROLLBACK; BEGIN")  # nothing that depends on the older snapshot was read yet
         changes, removed_before = _counters(connection)
@@ -142,6 +143,11 @@ class IndexCache:
             self._view = self._derived.load(connection) or self._view
         if self._view.catalogue.changes < changes:
             self._view = _updated(self._view, connection, changes)
+
+
+def _live(view: View, connection: apsw.Connection) -> generations.Generation | None:
+    """The generation that is searched at the state of a view."""
+    return view.catalogue.fact("live", lambda: generations.generation(connection))
 
 
 def _counters(connection: apsw.Connection) -> tuple[int, int]:

@@ -72,8 +72,9 @@ def with_reflections(
     connection: apsw.Connection, others: list[Scored], query: KeywordQuery, filter: Filter, limit: int
 ) -> list[Scored]:
     """The results from the postings and the reflections, which have no postings."""
-    found = search_table(connection, THEMES, query, filter, limit) if THEMES in homes(filter) else []
-    return joined((others, found), limit)
+    if THEMES not in homes(filter):
+        return others
+    return joined((others, search_table(connection, THEMES, query, filter, limit)), limit)
 
 
 def joined(runs: Iterable[list[Scored]], limit: int) -> list[Scored]:

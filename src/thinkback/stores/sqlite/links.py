@@ -11,6 +11,7 @@ from thinkback.errors import InvalidInput
 from thinkback.inputs import check_interval, check_name
 from thinkback.model import SEQUENCE, Filter, StoredEdge
 from thinkback.stores.sqlite import counters
+from thinkback.stores.sqlite.catalogue import Catalogue
 from thinkback.stores.sqlite.filters import Clause, clause
 from thinkback.stores.sqlite.rows import listed
 from thinkback.stores.sqlite.writes import require
@@ -99,16 +100,58 @@ class Kinds:
 
 
 def around(
-    connection: apsw.Connection, ids: Sequence[str], filter: Filter, limit_each: int | None, kinds: Kinds
+    connection: apsw.Connection,
+    ids: Sequence[str],
+    filter: Filter,
+    limit_each: int | None,
+    kinds: Kinds,
+    catalogue: Catalogue | None = None,
 ) -> dict[str, list[StoredEdge]]:
-    """Per memory its edges in both directions, strongest first, then by the other end's id."""
-    others = replace(filter, ids=None)
-    found: dict[str, list[StoredEdge]] = {id: [] for id in ids}
-    for id, edge in _stored(connection, ids, others, limit_each, kinds) if kinds.stored else ():
-        found[id].append(edge)
-    for id, edge in _in_thread(connection, ids, others) if kinds.sequence else ():
-        found[id].append(edge)
-    return {id: sorted(edges, key=lambda e: strength(e, id))[:limit_each] for id, edges in found.items() if edges}
+    """Per memory its edges in both directions, strongest first, then by the other end's id.
+
+    A catalogue of the same state tells whether there are stored edges at all, and has threads that were read before.
+    """
+    others = filter if filter.ids is None else replace(filter, ids=None)
+    found: dict[str, list[StoredEdge]] = {}
+    if kinds.stored and (catalogue is None or catalogue.fact("edges", lambda: _any(connection))):
+        for id, edge in _stored(connection, ids, others, limit_each, kinds):
+            found.setdefault(id, []).append(edge)
+    if kinds.sequence:
+        if not found and catalogue is not None and _masks(others):
+            return _along_lines(connection, catalogue, ids, others, limit_each)
+        for id, edge in _in_thread(connection, ids, others):
+            found.setdefault(id, []).append(edge)
+    return {
+        id: sorted(found[id], key=lambda e: strength(e, id))[:limit_each] for id in dict.fromkeys(ids) if id in found
+    }
+
+
+def _any(connection: apsw.Connection) -> bool:
+    return connection.execute("SELECT 1 FROM edges LIMIT 1").get is not None
+
+
+def _masks(filter: Filter) -> bool:
+    """Whether a mask of the present memories tells what passes, and is kept."""
+    return filter.known_at is None and filter.where is None and not filter.metadata
+
+
+def _along_lines(
+    connection: apsw.Connection, catalogue: Catalogue, ids: Sequence[str], filter: Filter, limit_each: int | None
+) -> dict[str, list[StoredEdge]]:
+    """The neighbours in threads, without stored edges."""
+    lines = catalogue.lines(connection, ids)
+    mask = catalogue.mask(filter, connection)
+    others: dict[str, list[StoredEdge]] = {}
+    unread = [id for id in ids if id not in lines]
+    for id, edge in _in_thread(connection, unread, filter) if unread else ():
+        others.setdefault(id, []).append(edge)
+    found: dict[str, list[StoredEdge]] = {}
+    for id in ids:
+        line = lines.get(id)
+        edges = sorted(others.get(id, ()), key=lambda e: strength(e, id)) if line is None else line.around(id, mask)
+        if edges:
+            found[id] = edges[:limit_each]
+    return found
 
 
 def strength(edge: StoredEdge, id: str) -> tuple[float, str, str, bool]:
@@ -176,9 +219,36 @@ def _in_thread(connection: apsw.Connection, ids: Sequence[str], filter: Filter) 
     return found
 
 
-def between(connection: apsw.Connection, pairs: Sequence[tuple[str, str]], filter: Filter, most: int) -> list[int]:
+def between(
+    connection: apsw.Connection,
+    pairs: Sequence[tuple[str, str]],
+    filter: Filter,
+    most: int,
+    catalogue: Catalogue | None = None,
+) -> list[int]:
     """How many memories lie between the two of each pair in their thread, counted up to `most`."""
-    passing = clause(replace(filter, ids=None), "n")
+    filter = filter if filter.ids is None else replace(filter, ids=None)
+    if catalogue is None or not _masks(filter):
+        return _between(connection, pairs, filter, most)
+    lines = catalogue.lines(connection, list(dict.fromkeys(id for pair in pairs for id in pair)))
+    mask = catalogue.mask(filter, connection)
+    unread = [pair for pair in pairs if pair[0] not in lines or pair[1] not in lines]
+    counted = iter(_between(connection, unread, filter, most) if unread else ())
+    counts = []
+    for first, last in pairs:
+        if first not in lines or last not in lines:
+            counts.append(next(counted))
+            continue
+        line = lines[first]
+        if line is None or last not in line.places:
+            counts.append(most)
+        else:
+            counts.append(min(most, sum(line.passes(mask)[line.places[first] + 1 : line.places[last]])))
+    return counts
+
+
+def _between(connection: apsw.Connection, pairs: Sequence[tuple[str, str]], filter: Filter, most: int) -> list[int]:
+    passing = clause(filter, "n")
     first, last = (clause(Filter(now=filter.now, known_at=filter.known_at, everything=True), end) for end in "ab")
     sql = (
         "SELECT CASE WHEN a.thread = b.thread THEN (SELECT count(*) FROM (SELECT 1 FROM memories n "

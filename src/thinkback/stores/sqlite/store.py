@@ -62,6 +62,7 @@ from thinkback.stores.sqlite import (
     vector_search,
     writes,
 )
+from thinkback.stores.sqlite.catalogue import Catalogue
 from thinkback.stores.sqlite.connection import Connections
 from thinkback.stores.sqlite.derived import PAYS_FROM, DerivedIndex, discard, folder_of
 from thinkback.stores.sqlite.fulltext import THEMES, homes
@@ -154,6 +155,17 @@ class SqliteStore:
         found: T = self._seen[name]
         return found
 
+    def _pinned_at(self, connection: apsw.Connection) -> int | None:
+        """The change count of a view."""
+        return self._state(connection).changes if self._pinned else None
+
+    def _at_hand(self, connection: apsw.Connection) -> Catalogue | None:
+        """Of a view, the columns in memory, if a search has read them at its state."""
+        if not self._pinned:
+            return None
+        latest = self._indexes.latest.catalogue
+        return latest if latest.changes == self._state(connection).changes else None
+
     def close(self) -> None:
         """Close the file after any pending scrub."""
         self._history.close()
@@ -226,9 +238,9 @@ class SqliteStore:
     def touch(self, accesses: Mapping[str, int], now: int) -> None:
         with self._connections.write() as connection:
             before = counters.state(connection)
-            writes.touch(connection, accesses, now)
+            left = writes.touch(connection, accesses, now)
             after = counters.state(connection)
-            self._connections.when_committed(lambda: self._records.touched(accesses, before, after))
+            self._connections.when_committed(lambda: self._records.touched(accesses, before, after, left))
 
     def forget(self, ids: Sequence[str]) -> Ids:
         with self._connections.write() as connection:
@@ -298,7 +310,7 @@ class SqliteStore:
         return self._view(connection)
 
     def _view(self, connection: apsw.Connection) -> View:
-        return self._once("view", lambda: self._indexes.view(connection, self._pinned))
+        return self._once("view", lambda: self._indexes.view(connection, self._pinned_at(connection)))
 
     def history(self, id: str) -> Records:
         with self._connections.read() as connection:
@@ -356,11 +368,11 @@ class SqliteStore:
     ) -> dict[str, Edges]:
         wanted = links.Kinds(tuple(kinds), tuple(without) if sequence else (*without, SEQUENCE))
         with self._connections.read() as connection:
-            return links.around(connection, ids, filter, limit_each, wanted)
+            return links.around(connection, ids, filter, limit_each, wanted, self._at_hand(connection))
 
     def between(self, pairs: Sequence[tuple[str, str]], filter: Filter, most: int) -> Counts:
         with self._connections.read() as connection:
-            return links.between(connection, pairs, filter, most)
+            return links.between(connection, pairs, filter, most, self._at_hand(connection))
 
     def export_edges(self) -> Iterator[StoredEdge]:
         with self._connections.read() as connection:
@@ -405,7 +417,7 @@ class SqliteStore:
                 return self._search_history(connection, query, filter, limit)
             if terms is None:
                 return keywords.search(connection, query, filter, limit)
-            view = self._once("impact", lambda: self._indexes.with_impact(connection, self._pinned))
+            view = self._once("impact", lambda: self._indexes.with_impact(connection, self._pinned_at(connection)))
             self._index_soon(connection)
             if filter.known_at is not None:
                 return self._history.search_postings(connection, view, query, terms, filter, limit)
@@ -471,21 +483,24 @@ class SqliteStore:
         long: bool,
         approximately: bool = False,
     ) -> Scores:
-        without = None if long else self._held_passages(connection)
+        without = None if long else self._held_passages(connection, view)
         return vector_search.search(
             connection, view.catalogue, matrix, vector, filter, limit, without, approximately=approximately
         )
 
     def search_passages(self, vector: Vector, filter: Filter, limit: int) -> Scores:
         with self._connections.read() as connection:
-            held = self._held_passages(connection)
+            if self._connections.in_transaction and passages.PassageCache().at(connection) is None:
+                return []  # before all vectors are read for nothing
+            view = self._matrix_view(connection)
+            held = self._held_passages(connection, view)
             if held is None:
                 return []
-            return passages.search(connection, self._matrix_view(connection).catalogue, held, vector, filter, limit)
+            return passages.search(connection, view.catalogue, held, vector, filter, limit)
 
-    def _held_passages(self, connection: apsw.Connection) -> passages.Held | None:
+    def _held_passages(self, connection: apsw.Connection, view: View) -> passages.Held | None:
         cache = passages.PassageCache() if self._connections.in_transaction else self._passages
-        return self._once("passages", lambda: cache.at(connection))
+        return view.catalogue.fact("passages", lambda: cache.at(connection))
 
     def recent(self, filter: Filter, limit: int) -> Scores:
         with self._connections.read() as connection:
@@ -502,7 +517,7 @@ class SqliteStore:
     def _matrix_view(self, connection: apsw.Connection) -> View:
         # Uncommitted rows must not reach the shared indexes: the transaction may be rolled back.
         indexes = IndexCache() if self._connections.in_transaction else self._indexes
-        return self._once("matrix", lambda: indexes.with_matrix(connection, self._pinned))
+        return self._once("matrix", lambda: indexes.with_matrix(connection, self._pinned_at(connection)))
 
     # -- vectors
 

@@ -4,7 +4,7 @@ A float32 product, or one of codes, selects candidates with a margin for its err
 again in float64, row by row, so that a score depends on the two vectors alone, not on where they lie or on the processor.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import field, replace
 from functools import cached_property, partial
 from hashlib import sha256
@@ -31,6 +31,7 @@ _SCORED_AT_ONCE = 4  # times as many rows as are wanted
 _CHUNK = 4096  # vectors read at once
 _LEAST_ROOM = 1024
 _MOST_PASS = 2  # a graph is used if at least one row in so many passes the filter
+_MASKS_KEPT = 8
 _FEW = 8  # if fewer than one row in so many passes, gathering them is cheaper than multiplying all
 
 
@@ -44,7 +45,7 @@ class Asked:
         self.query = query
         self.target = query.astype(np.float64)
         self.square = (self.target * self.target).sum()
-        self.bounds: tuple[Vector, Vector] | None = None  # of the rows in blocks
+        self.estimates: Vector | None = None  # of the rows in blocks
         self.products: tuple[Vector, int, Vector] | None = None  # with the first so many vectors in memory
 
     @cached_property
@@ -68,6 +69,17 @@ class Questions:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Chosen:
+    """The rows with a vector among those that pass a mask: which of the ones in memory, and which of the coded ones."""
+
+    passing: Mask
+    own: Mask
+    owned: int  # how many of `own`
+    coded: Mask
+    count: int  # how many of `coded`
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Matrix:
     """The live vectors of the catalogue's rows: coded ones in mapped blocks, all others as they are, in memory.
 
@@ -86,6 +98,7 @@ class Matrix:
     kept: KeptVectors | None = None
     questions: Questions = field(default_factory=Questions)
     graphs: tuple[Graph, ...] = ()
+    chosen: dict[int, Chosen] = field(default_factory=dict)  # by the identity of the mask, of the last masks
 
     def asked(self, vector: Vector) -> Asked:
         """The query of a vector; InvalidInput if it cannot be one."""
@@ -98,12 +111,13 @@ class Matrix:
 
         If that is enough, rows under a graph are those that it finds, unless the filter leaves few of them.
         """
-        wanted = passing & self.filled
-        if limit <= 0 or not wanted.any():
+        parts: list[Part] = []
+        if limit > 0:
+            chosen = self._chosen(passing)
+            parts = [*self._in_memory(asked, chosen), *self._in_blocks(asked, chosen, limit, approximately)]
+        if not parts:
             return _NO_ROWS, np.zeros(0)
-        found, upper = within_reach(
-            [*self._in_memory(asked, wanted), *self._in_blocks(asked, wanted, limit, approximately)], limit
-        )
+        found, upper = within_reach(parts, limit)
         if len(found) <= _SCORED_AT_ONCE * limit:
             return self._scored(asked, found, read)
         # The exact cosines of the most promising rows leave fewer of the others in reach than estimates do.
@@ -130,47 +144,59 @@ class Matrix:
         rows, vectors, squares = self.kept.get(found, read)
         return rows, _cosines(vectors, squares, asked)
 
-    def _in_memory(self, asked: Asked, wanted: Mask) -> list[Part]:
+    def _chosen(self, passing: Mask) -> Chosen:
+        """The rows of a mask, which nobody writes to; legs and searches ask with the same masks."""
+        found = self.chosen.get(id(passing))
+        if found is None:
+            wanted = passing & self.filled
+            own = wanted[self.own[: self.held]]
+            coded = wanted[: self._end] if self.coded is None else (wanted & self.coded)[: self._end]
+            found = Chosen(passing, own, int(np.count_nonzero(own)), coded, int(np.count_nonzero(coded)))
+            if len(self.chosen) >= _MASKS_KEPT:
+                self.chosen.clear()
+            self.chosen[id(passing)] = found
+        return found
+
+    @property
+    def _end(self) -> int:
+        """Behind the last row in a block."""
+        return self.blocks[-1][0] + len(self.blocks[-1][1]) if self.blocks else 0
+
+    def _in_memory(self, asked: Asked, chosen: Chosen) -> list[Part]:
         # vecdot runs on one thread: a threaded product would wait for cores that other searches use.
-        if not self.held:
+        if not chosen.owned:
             return []
-        passing = wanted[self.own[: self.held]]
-        count, error = int(np.count_nonzero(passing)), np.float32(slack(self.vectors.shape[1]) / 2)
-        if not count:
-            return []
-        if count * _FEW < self.held:
-            places = np.flatnonzero(passing)
-            found = np.vecdot(self.vectors[places], asked.query)
-            return [Part(found - error, found + error, ~places)]
+        error = np.float32(slack(self.vectors.shape[1]) / 2)
+        if chosen.owned * _FEW < self.held:
+            places = np.flatnonzero(chosen.own)
+            return [_alike(np.vecdot(self.vectors[places], asked.query), error, rows=places)]
         last = asked.products
         if last is None or last[0] is not self.vectors or last[1] != self.held:
             last = (self.vectors, self.held, np.vecdot(self.vectors[: self.held], asked.query))
             asked.products = last
-        return [Part(last[2] - error, last[2] + error, ~np.arange(self.held), None if count == self.held else passing)]
+        return [_alike(last[2], error, passing=None if chosen.owned == self.held else chosen.own)]
 
-    def _in_blocks(self, asked: Asked, wanted: Mask, limit: int, approximately: bool) -> list[Part]:
-        if self.coded is None:
-            return []
-        wanted = wanted & self.coded
-        if approximately:
-            self._narrow_by_graphs(asked.query, wanted, limit)
-        end = self.blocks[-1][0] + len(self.blocks[-1][1]) if self.blocks else 0
-        wanted = wanted[:end]
-        count = int(np.count_nonzero(wanted))
+    def _in_blocks(self, asked: Asked, chosen: Chosen, limit: int, approximately: bool) -> list[Part]:
+        wanted, count, end = chosen.coded, chosen.count, self._end
+        if approximately and count:
+            wanted = self._narrowed_by_graphs(asked.query, wanted, limit)
+            count = int(np.count_nonzero(wanted))
         if not count:
             return []
-        if count * _FEW >= end and asked.bounds is None:
-            asked.bounds = self._bounds(asked.coded, end)
-        known = asked.bounds
-        if count * _FEW >= end and known is not None:
-            return [Part(*known, passing=None if count == end else wanted)]
+        query = asked.coded
+        most = max(block.most_off(query) for _, block in self.blocks)
+        if count * _FEW >= end:
+            if asked.estimates is None:
+                asked.estimates = self._estimates(query, end)
+            passing = None if count == end else wanted
+            return [Part(asked.estimates, partial(self._off, query), most, passing=passing)]
         rows = np.flatnonzero(wanted)
-        if known is not None:
-            return [Part(known[0][rows], known[1][rows], rows)]
-        return self._bounds_of(asked.coded, rows)
+        known = self._estimates_of(query, rows) if asked.estimates is None else asked.estimates[rows]
+        return [Part(known, lambda places: self._off(query, rows[places]), most, rows)]
 
-    def _narrow_by_graphs(self, query: Vector, wanted: Mask, limit: int) -> None:
-        """Leave those rows that the graphs find of theirs, and all that are under no graph."""
+    def _narrowed_by_graphs(self, query: Vector, wanted: Mask, limit: int) -> Mask:
+        """Those rows that the graphs find of theirs, and all that are under no graph."""
+        wanted = wanted.copy()
         for graph in self.graphs:
             under = wanted[graph.first : graph.end]
             passing = int(np.count_nonzero(under))
@@ -180,24 +206,39 @@ class Matrix:
             near = near[wanted[near]]
             under[:] = False
             wanted[near] = True
+        return wanted
 
-    def _bounds(self, query: CodedQuery, end: int) -> tuple[Vector, Vector]:
-        """The least and the greatest that the cosine of each row in blocks can be."""
-        lower, upper = np.empty(end, dtype=np.float32), np.empty(end, dtype=np.float32)
+    def _estimates(self, query: CodedQuery, end: int) -> Vector:
+        """Of every row in blocks."""
+        if len(self.blocks) == 1:
+            return self.blocks[0][1].estimates(query)
+        found = np.empty(end, dtype=np.float32)
         for first, block in self.blocks:
-            estimate, error = block.bounds(query)
-            np.subtract(estimate, error, out=lower[first : first + len(block)])
-            np.add(estimate, error, out=upper[first : first + len(block)])
-        return lower, upper
+            found[first : first + len(block)] = block.estimates(query)
+        return found
 
-    def _bounds_of(self, query: CodedQuery, rows: Rows) -> list[Part]:
+    def _estimates_of(self, query: CodedQuery, rows: Rows) -> Vector:
+        return np.concatenate([block.estimates(query, some) for block, some in self._by_block(rows)])
+
+    def _off(self, query: CodedQuery, rows: Rows) -> Vector:
+        """How far off the estimates of these rows may be."""
+        found = [block.off(query, some) for block, some in self._by_block(rows)]
+        return found[0] if len(found) == 1 else np.concatenate([*found, np.zeros(0, dtype=np.float32)])
+
+    def _by_block(self, rows: Rows) -> Iterator[tuple[Block, Rows]]:
+        """The blocks that hold rows of these, which are in order, each with its rows."""
+        if len(self.blocks) == 1:
+            yield self.blocks[0][1], rows
+            return
         ends = np.searchsorted(rows, [first + len(block) for first, block in self.blocks]).tolist()
-        found = []
         for (first, block), start, end in zip(self.blocks, [0, *ends[:-1]], ends, strict=True):
             if start < end:
-                estimate, error = block.bounds(query, rows[start:end] - first)
-                found.append(Part(estimate - error, estimate + error, rows[start:end]))
-        return found
+                yield block, rows[start:end] - first
+
+
+def _alike(values: Vector, error: np.float32, rows: Rows | None = None, passing: Mask | None = None) -> Part:
+    """Estimates of rows in memory, which are named by their complement; all may be off by the same."""
+    return Part(values, lambda _: np.asarray(error), float(error), rows, passing, flipped=True)
 
 
 def approximate(matrix: Matrix) -> ApproximateIndex | None:
@@ -272,6 +313,7 @@ def follow(old: Matrix, connection: apsw.Connection, catalogue: Catalogue, delta
         vectors=extended(old.vectors, old.held, vectors[~known]),
         held=old.held + len(rows) - int(known.sum()),
         coded=coded,
+        chosen={},
     )
 
 

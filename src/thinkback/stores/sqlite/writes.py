@@ -147,14 +147,16 @@ def require(connection: apsw.Connection, ids: Sequence[str]) -> None:
         )
 
 
-def touch(connection: apsw.Connection, accesses: Mapping[str, int], now: int) -> None:
-    """Add to access counts; this increments `touches`, not `changes`."""
+def touch(connection: apsw.Connection, accesses: Mapping[str, int], now: int) -> dict[str, tuple[int, int | None]]:
+    """Add to access counts; this increments `touches`, not `changes`. Returns count and last access of each that is present."""
     sql = (
         "UPDATE memories SET access_count = access_count + ?, last_access = max(coalesce(last_access, ?), ?) "
-        "WHERE id = ? AND retired_at IS NULL"
+        "WHERE id = ? AND retired_at IS NULL RETURNING id, access_count, last_access"
     )
-    connection.executemany(sql, ((count, now, now, id) for id, count in accesses.items()))
+    found = connection.executemany(sql, ((count, now, now, id) for id, count in accesses.items()))
+    left: dict[str, tuple[int, int | None]] = {id: (count, last) for id, count, last in found}
     counters.bump_touches(connection)
+    return left
 
 
 def forget(connection: apsw.Connection, ids: Sequence[str]) -> list[str]:
