@@ -314,12 +314,17 @@ def client(
     spaces = spaces_of(engine, place, copies_mb)
     opened_ones = [opened(spaces.open(name), words) for name in names]
     warm(opened_ones, "recall", words, memories)
-    ready.wait()
-    go.wait()
-    began = time.process_time()
     with ThreadPoolExecutor(threads) as pool:
-        list(pool.map(lambda _: pick(opened_ones).recall(words.text(5), counted=False), range(queries)))
-    done.put(time.process_time() - began)
+
+        def ask(times: int) -> None:
+            list(pool.map(lambda _: pick(opened_ones).recall(words.text(5), counted=False), range(times)))
+
+        ask(4 * threads)  # until every thread has its connection
+        ready.wait()
+        go.wait()
+        began = time.process_time()
+        ask(queries)
+        done.put(time.process_time() - began)
     for memory in opened_ones:
         memory.close()
     spaces.close()

@@ -171,8 +171,14 @@ class Layer:
 
 
 def is_server(place: object) -> bool:
-    """Whether a store is named by the address of a server rather than by a file."""
-    return isinstance(place, str) and place.startswith(("postgresql://", "postgres://"))
+    """Whether a store is named by the address of a server rather than by a file; InvalidInput for that of another kind."""
+    scheme, named, _ = place.partition("://") if isinstance(place, str) else ("", "", "")
+    if named and scheme not in ("postgresql", "postgres"):
+        raise InvalidInput(
+            f"{scheme}:// is not the address of a store; write it as postgresql://user@host:5432/database, or name a file",
+            code="store_url",
+        )
+    return bool(named)
 
 
 def load(**given: Any) -> Settings:

@@ -100,7 +100,21 @@ def test_a_store_behind_pgbouncer_in_transaction_mode(server: LocalServer, tmp_p
             put(stores[0], "one more")
         assert [store.count(everything()) for store in stores] == [11, 10, 10, 10]
         assert [store.check() for store in stores] == [[]] * 4
+        with spaces.server.connection() as connection:
+            assert connection.prepare_threshold is None  # one of the three would be asked for what another has prepared
         spaces.close()
+
+
+def test_a_statement_is_prepared_on_a_connection_of_its_own(server: LocalServer) -> None:
+    spaces = PostgresSpaces(server.database(), pool_size=1, copies_mb=0)
+    store = spaces.open("alice")
+    put(store, "a grey cat")
+    for _ in range(5):
+        assert len(by_keyword(store, "cat")) == 1
+    with spaces.server.connection() as connection:
+        found = connection.execute("SELECT statement FROM pg_prepared_statements").fetchall()
+    assert any("thinkback.postings" in sql for (sql,) in found)
+    spaces.close()
 
 
 @contextmanager

@@ -8,12 +8,13 @@ from typing import Any
 import psycopg
 import pytest
 
+from thinkback.errors import StoreConflict
 from thinkback.memory import Memory
 from thinkback.model import Filter
 from thinkback.opening import Opener
 from thinkback.settings import Settings
 from thinkback.stores.base import Store
-from thinkback.stores.postgres import PostgresSpaces, copies, session
+from thinkback.stores.postgres import PostgresSpaces, admin, copies, session
 from thinkback.stores.postgres.store import PostgresStore
 from thinkback.testing import StoreContract, ToyEmbedder
 from thinkback.testing.contract.words import NOW, by_keyword, by_vector, everything, ids, put
@@ -118,6 +119,68 @@ def test_one_message_asks_whether_the_space_changed(memory: Memory, sent: list[s
     sent.clear()
     assert len(memory.recall("which cat sleeps in room 3?", counted=False)) > 3
     assert len(sent) == 1, sent
+    assert "BEGIN" not in sent[0]  # nothing has to be ended after it
+
+
+def test_what_a_copy_does_not_hold_is_read_at_the_same_moment(spaces: PostgresSpaces, memory: Memory) -> None:
+    """A copy and the server answer one view together, or the view is lost; a recall then reads everything again."""
+    store = memory.store
+    _filled(memory)
+    _heat(memory)
+    past = Filter(now=NOW, known_at=NOW)
+    with store.view() as view:
+        assert view.count(past) == view.count(everything()) == 20
+        put(store, "a dog")
+        assert view.count(past) == view.count(everything()) == 20
+    _heat(memory)
+    with store.view() as view:
+        assert view.count(everything()) == 21
+        put(store, "a bird")
+        assert view.count(everything()) == 21
+        with pytest.raises(StoreConflict):
+            view.count(past)
+    _heat(memory)
+    assert spaces.facts()["copies"] == 1
+    assert len(memory.recall("which cat sleeps?", known_at=NOW, counted=False)) > 3
+    assert memory.recall("who sings? a bird", known_at=NOW, limit=1, counted=False)[0].text == "a bird"
+
+
+def test_a_copy_that_is_being_made_while_a_memory_is_forgotten_is_not_kept(
+    spaces: PostgresSpaces, memory: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _filled(memory)
+    gone = memory.list(limit=1)[0].id
+    contents = copies._contents
+
+    def meanwhile(tx: session.Tx) -> Any:
+        found = contents(tx)
+        monkeypatch.setattr(copies, "_contents", contents)
+        with ThreadPoolExecutor(1) as other:
+            other.submit(memory.forget, gone).result()
+        return found
+
+    monkeypatch.setattr(copies, "_contents", meanwhile)
+    while copies._contents is not contents:  # until a copy was made
+        memory.recall("which cat sleeps?", counted=False)
+    assert spaces.facts()["copies"] == 0
+
+
+def test_a_fenced_role_reads_copies_too(server: LocalServer, spaces: PostgresSpaces, sent: list[str]) -> None:
+    """Row-level security hides the counters from a message that does not name its space."""
+    url = spaces.server.url
+    _filled(_memory(spaces.open("alice")))
+    with psycopg.connect(url, autocommit=True) as owner:
+        owner.execute("CREATE ROLE copying_role LOGIN")
+        admin.secure(url, "copying_role")
+        fenced = PostgresSpaces(server.url(url.split("/")[3].split("?")[0], "copying_role"))
+        memory = _memory(fenced.open("alice"))
+        _heat(memory)
+        sent.clear()
+        assert len(memory.recall("which cat sleeps in room 3?", counted=False)) > 3
+        assert len(sent) == 1, sent
+        fenced.close()
+        owner.execute("DROP OWNED BY copying_role")
+        owner.execute("DROP ROLE copying_role")
 
 
 def test_what_another_process_writes_is_found(server: LocalServer, spaces: PostgresSpaces, memory: Memory) -> None:

@@ -2,8 +2,9 @@
 
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any
 
 import psycopg
@@ -23,7 +24,7 @@ from thinkback.errors import (
 )
 from thinkback.model import Draft
 from thinkback.stores.base import Store
-from thinkback.stores.postgres import PostgresSpaces, admin, errors, schema, session
+from thinkback.stores.postgres import PostgresSpaces, admin, errors, hnsw, schema, session
 from thinkback.stores.postgres import server as servers
 from thinkback.testing.contract.words import NOW, by_keyword, everything, ids, put, put_one
 
@@ -329,15 +330,47 @@ def test_an_old_server_a_missing_extension_and_another_encoding(
         with raises(StoreError, "server_too_old"):
             opening.open_store(url)
     with monkeypatch.context() as patch:
-        patch.setattr(servers, "_value", lambda connection, sql: 0)
-        with raises(StoreError, "pgvector_missing"):
-            opening.open_store(url)
+        patch.setattr(servers, "OLDEST_PGVECTOR", (99, 0))
+        for work in (opening.open_store, admin.migrate):
+            with raises(StoreError, "pgvector_old"):
+                work(url)
+    name = url.split("/")[3].split("?")[0]
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute(f"ALTER DATABASE {name} SET extension_control_path = '/nowhere'")  # type: ignore[arg-type]
+        for work in (opening.open_store, admin.migrate):
+            with raises(StoreError, "pgvector_missing"):
+                work(url)
     with psycopg.connect(server.url(), autocommit=True) as connection:
         connection.execute("CREATE DATABASE latin TEMPLATE template0 ENCODING 'LATIN1' LOCALE 'C'")
     with raises(StoreError, "encoding"):
         opening.open_store(server.url("latin"))
     with psycopg.connect(url) as connection:
         assert schema.version(connection) == 0
+
+
+def test_a_database_without_a_store_is_not_made_one_by_reading(server: LocalServer, tmp_path: Path) -> None:
+    url = server.database()
+    works: tuple[Callable[[], object], ...] = (
+        lambda: opening.open_store(url, create=False),
+        lambda: opening.open_store(url, read_only=True),
+        lambda: opening.move(url, tmp_path / "a.db"),
+        lambda: hnsw.listed(url),
+        lambda: admin.secure(url, "postgres"),
+    )
+    for work in works:
+        with raises(NotFound, "no_store"):
+            work()
+    with psycopg.connect(url) as connection:
+        assert schema.version(connection) == 0
+
+
+def test_the_address_of_another_kind_of_server_is_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for url in ("mysql://root:secret@host/x", "postgresql+psycopg://host/x", "sqlite:///x.db"):
+        with raises(InvalidInput, "store_url") as found:
+            opening.open_store(url)
+        assert "secret" not in str(found.value)
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_role_that_may_not_create_tables_is_told(server: LocalServer) -> None:

@@ -7,7 +7,7 @@ from psycopg import sql
 from thinkback.errors import InvalidInput, StoreError
 from thinkback.stores.base import check_space, unknown_space
 from thinkback.stores.postgres import errors, schema
-from thinkback.stores.postgres.server import Connection, connect
+from thinkback.stores.postgres.server import Connection, administered, check_server, connect, need_pgvector
 
 _OF_SETTING = "space = nullif(current_setting('thinkback.space', true), '')::integer"
 
@@ -15,7 +15,13 @@ _OF_SETTING = "space = nullif(current_setting('thinkback.space', true), '')::int
 def migrate(url: str) -> int:
     """Creates or updates the schema; returns how many steps were taken."""
     with connect(url) as connection, errors.translated():
-        return schema.migrate(connection)
+        return _migrated(connection)
+
+
+def _migrated(connection: Connection) -> int:
+    check_server(connection)
+    need_pgvector(connection)
+    return schema.migrate(connection)
 
 
 def distribute(url: str) -> list[str]:
@@ -23,7 +29,7 @@ def distribute(url: str) -> list[str]:
     with connect(url) as connection, errors.translated():
         if not connection.execute("SELECT 1 FROM pg_extension WHERE extname = 'citus'").fetchone():
             raise StoreError("the database has no extension citus; run: CREATE EXTENSION citus", code="citus_missing")
-        schema.migrate(connection)
+        _migrated(connection)
         with connection.transaction():
             for statement in distribution():
                 connection.execute(statement)
@@ -49,7 +55,7 @@ def secure(url: str, role: str, tenants: Mapping[str, str] | None = None) -> Non
 
     `tenants` gives roles that see one space whatever they set: role by name of the space. They may read only.
     """
-    with connect(url) as connection, errors.translated(), connection.transaction():
+    with administered(url) as connection, connection.transaction():
         for table in schema.BY_SPACE:
             _fence(connection, table, role)
         _grant(connection, role)

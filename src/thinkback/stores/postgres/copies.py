@@ -14,7 +14,7 @@ import numpy as np
 from thinkback.model import StoredRecord
 from thinkback.stores.postgres import generations, links, passages, reads
 from thinkback.stores.postgres.rows import COLUMNS, to_record
-from thinkback.stores.postgres.session import Counters, Tx
+from thinkback.stores.postgres.session import Counters, Token, Tx
 from thinkback.stores.record_cache import with_accesses
 from thinkback.stores.sqlite.filled import Contents, FilledStore
 from thinkback.stores.sqlite.generations import STORED
@@ -26,7 +26,6 @@ _MEMORIES_A_VIEW = 250  # copying so many memories costs about what one recall s
 # About how many bytes they take, with 384 numbers a vector; only used for a space that was never copied.
 _MEMORY, _WORD, _PASSAGE = 4500, 20, 3500
 _AGEING = 1000  # views after which earlier ones count half
-Token = tuple[str, int, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +58,19 @@ class Copies:
         self._sizes: dict[int, int] = {}  # of copies, dropped ones too
         self._uses: Counter[int] = Counter()
         self._views = 0
-        self._loading: set[int] = set()
+        self._loading: dict[int, Counters] = {}  # spaces of which a copy is being made
+
+    def __contains__(self, space: int) -> bool:
+        """Whether there is a copy of a space, which may be outdated."""
+        return space in self._held
+
+    def at(self, space: int, counters: Counters) -> Copied | None:
+        """The copy of a space that has these counters, if there is one."""
+        with self._lock:
+            held = self._current(space, counters)
+            if held is not None:
+                self._count(space)
+            return held
 
     def of(self, tx: Tx) -> Copied | None:
         """The copy of a space as this view sees it, made if it pays; None if the server has to answer."""
@@ -70,21 +81,24 @@ class Copies:
             held = self._current(tx.space, tx.counters)
             if held is not None or not self._pays(tx.space, tx.counters) or tx.space in self._loading:
                 return held
-            self._loading.add(tx.space)
+            self._loading[tx.space] = tx.counters
+        copied = None
         try:
             copied = Copied(tx.counters, FilledStore(_contents(tx)))
         finally:
             with self._lock:
-                self._loading.discard(tx.space)
-        with self._lock:
-            self._put(tx.space, copied)
+                wanted = self._loading.get(tx.space) is tx.counters  # not dropped meanwhile
+                if wanted:
+                    del self._loading[tx.space]
+                if wanted and copied is not None:
+                    self._put(tx.space, copied)
         return copied
 
     def drop(self, space: int) -> None:
-        """Forgets the copy of a space."""
+        """Forgets the copy of a space, and one that is being made as soon as its view has ended."""
         with self._lock:
-            self._held.pop(space, None)
-            self._seen.pop(space, None)
+            for kept in (self._held, self._seen, self._loading):
+                kept.pop(space, None)
 
     def clear(self) -> None:
         with self._lock:
@@ -110,7 +124,7 @@ class Copies:
         held = self._held.get(space)
         if held is None:
             return None
-        if _token(held.counters) == _token(counters):
+        if held.counters.token == counters.token:
             return held
         older = held.counters.store_id == counters.store_id and counters.changes < held.counters.changes
         if not older:  # than the copy: a view that began before it was made
@@ -119,8 +133,8 @@ class Copies:
 
     def _pays(self, space: int, counters: Counters) -> bool:
         token, times = self._seen.get(space, (None, 0))
-        times = times + 1 if token == _token(counters) else 1
-        self._seen[space] = (_token(counters), times)
+        times = times + 1 if token == counters.token else 1
+        self._seen[space] = (counters.token, times)
         memories = counters.documents + counters.themes
         words = counters.tokens + counters.theme_tokens
         size = memories * _MEMORY + words * _WORD + counters.passages * _PASSAGE
@@ -135,10 +149,6 @@ class Copies:
         self._held[space], self._sizes[space] = copied, copied.store.size
         while self.size > self._limit:
             del self._held[min(self._held, key=lambda one: self._uses[one])]
-
-
-def _token(counters: Counters) -> Token:
-    return counters.store_id, counters.changes, counters.mark
 
 
 def _contents(tx: Tx) -> Contents:

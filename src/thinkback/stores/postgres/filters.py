@@ -1,10 +1,12 @@
 """A Filter as a WHERE clause with named parameters; `Filter.rejects` is the law, this is its translation."""
 
 import json
+from collections.abc import Sequence
 from typing import Any
 
 from thinkback.conditions import METADATA, ORDER, Compare, Condition, Every, Not, Some, is_number
 from thinkback.model import Filter
+from thinkback.stores.postgres.schema import RARE_KINDS
 
 _EXACT_INTEGERS = 1 << 53  # up to here an integer and the real number of the same value are the same everywhere
 
@@ -38,6 +40,15 @@ def clause(filter: Filter, params: Params, row: str = "m", matching: list[int] |
     if matching is not None:
         terms.append(f"{row}.seq = ANY({params.add(matching, '::bigint[]')})")
     return " AND ".join(terms)
+
+
+def _written(kinds: Sequence[str]) -> str:
+    return ", ".join(f"'{kind}'" for kind in kinds)
+
+
+def rare(filter: Filter) -> bool:
+    """Whether only kinds pass that have an index of their own."""
+    return bool(filter.kinds) and set(filter.kinds) <= set(RARE_KINDS)
 
 
 def beyond_sql(filter: Filter) -> list[tuple[str, Any]]:
@@ -102,7 +113,13 @@ def _sets(filter: Filter, params: Params, row: str) -> list[str]:
         for column, values in given
         if values is not None
     ]
-    if filter.without_kinds:
+    # Kinds that indexes know are written out, because a prepared statement knows nothing of its values.
+    if rare(filter):
+        terms.append(f"{row}.kind IN ({_written(RARE_KINDS)})")
+    known = [kind for kind in filter.without_kinds if kind in RARE_KINDS]
+    if known:
+        terms.append(f"{row}.kind NOT IN ({_written(known)})")
+    if len(known) < len(filter.without_kinds):
         terms.append(f"{row}.kind <> ALL({params.add(list(filter.without_kinds), '::text[]')})")
     return terms
 

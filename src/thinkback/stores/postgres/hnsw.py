@@ -13,9 +13,8 @@ from psycopg import sql
 from thinkback.errors import InvalidInput, StoreError
 from thinkback.model import ApproximateIndex
 from thinkback.stores.base import check_space, unknown_space
-from thinkback.stores.postgres import errors
 from thinkback.stores.postgres.schema import WIDEST_HEAD
-from thinkback.stores.postgres.server import Connection, connect
+from thinkback.stores.postgres.server import Connection, administered
 from thinkback.stores.postgres.session import Tx
 from thinkback.values import dataclass
 
@@ -60,7 +59,7 @@ def used(tx: Tx, generation: int) -> ApproximateIndex | None:
 
 def build(url: str, space: str) -> SpaceIndex:
     """Builds the index of a space, beside its use; one that is there already is built anew."""
-    with connect(url) as connection, errors.translated():
+    with administered(url) as connection:
         number, generation, dimensions = _live(connection, check_space(space))
         _drop(connection, number)
         name = name_of(number, generation)
@@ -76,7 +75,7 @@ def build(url: str, space: str) -> SpaceIndex:
 
 def drop(url: str, space: str) -> bool:
     """Drops the index of a space; whether there was one."""
-    with connect(url) as connection, errors.translated():
+    with administered(url) as connection:
         found = connection.execute("SELECT d.space FROM thinkback.directory d WHERE d.name = %s", (check_space(space),))
         row = found.fetchone()
         if row is None:
@@ -91,7 +90,7 @@ def listed(url: str) -> list[SpaceIndex]:
         "FROM thinkback.directory d JOIN pg_indexes i ON i.schemaname = 'thinkback' AND i.tablename = 'vectors' "
         r"AND i.indexname LIKE 'vectors\_hnsw\_' || d.space || '\_%' ORDER BY d.name"
     )
-    with connect(url) as connection, errors.translated():
+    with administered(url) as connection:
         rows = connection.execute(statement).fetchall()
     return [
         SpaceIndex(space, name, int(facts["memories"]), float(facts["recall"]))

@@ -187,8 +187,9 @@ def with_gaps(
         "lag(o.position) OVER w AS start FROM thinkback.memories o WHERE o.space = %(space)s "
         "AND o.id = ANY(%(ids)s::text[]) AND o.retired_at IS NULL "
         "WINDOW w AS (PARTITION BY o.thread ORDER BY o.position, o.id)) c "
-        "LEFT JOIN thinkback.memories m ON m.space = %(space)s AND m.id = c.id AND m.retired_at IS NULL "
-        "AND m.id = ANY(%(missing)s::text[])"
+        # By the limit each is looked up by its id; joined at once, they may be searched for again and again.
+        "LEFT JOIN LATERAL (SELECT * FROM thinkback.memories m WHERE m.space = %(space)s AND m.id = c.id "
+        "AND m.retired_at IS NULL AND c.id = ANY(%(missing)s::text[]) LIMIT 1) m ON true"
     )
     rows = tx.rows(sql, params)
     gaps = {(row[1], row[0]): int(row[2]) for row in rows if row[1] is not None}

@@ -14,7 +14,7 @@ from typing import Any
 import psycopg
 from psycopg import sql as composed
 
-from thinkback.errors import NotAStore, StoreReadOnly, StoreTooNew
+from thinkback.errors import NotAStore, NotFound, StoreError, StoreReadOnly, StoreTooNew
 from thinkback.languages import TELLING
 
 SCHEMA = "thinkback"
@@ -357,6 +357,21 @@ def check_version(found: int) -> None:
     if found > VERSION:
         raise StoreTooNew(
             f"the database has schema version {found}, this Thinkback knows {VERSION}; upgrade with: pip install -U thinkback"
+        )
+
+
+def require(connection: Connection) -> None:
+    """Refuses a database that is not ours, or not as this Thinkback knows it."""
+    found = version(connection)
+    check_version(found)
+    if not found:
+        raise NotFound(
+            "the database holds no store yet; write to it, or run: thinkback pg migrate URL", code="no_store"
+        )
+    if found < VERSION:
+        raise StoreError(
+            f"the database has schema version {found} and must be migrated to {VERSION}; open it once for writing as its owner",
+            code="not_migrated",
         )
 
 

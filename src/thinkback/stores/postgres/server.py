@@ -1,10 +1,11 @@
 """One database: what is checked when it is first reached, and its pool of connections.
 
-Statements are never prepared on the server and nothing is set for a session, so that the pool may stand behind pgbouncer in
-transaction mode: `SET LOCAL` and its like end with the transaction.
+Nothing is set for a session, so that the pool may stand behind pgbouncer in transaction mode: `SET LOCAL` and its like end with
+the transaction. For the same reason statements are prepared only on connections that lead to one process of the server.
 """
 
 import os
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -18,10 +19,11 @@ from thinkback.errors import InvalidInput, StoreError, StoreUnreachable
 from thinkback.stores.postgres import errors, schema
 
 OLDEST_SERVER = 140000
-SCHEMES = ("postgresql://", "postgres://")
+OLDEST_PGVECTOR = (0, 7)
 POOL_SIZE = 8
 CONNECT_S = 10
 WAIT_S = 30.0
+PREPARED_FROM = 3  # times that a connection has seen a statement
 
 Connection = psycopg.Connection[Any]
 
@@ -37,11 +39,6 @@ class HalfDumper(adapt.Dumper):
 
     def dump(self, obj: Any) -> bytes:
         return bytes(obj)
-
-
-def is_url(path: object) -> bool:
-    """Whether a store is named by the address of a server."""
-    return isinstance(path, str) and path.startswith(SCHEMES)
 
 
 class Server:
@@ -63,9 +60,9 @@ class Server:
         first = connect(url)
         try:
             with errors.translated():
-                self.version = _check_server(first)
+                self.version = check_server(first)
                 self.standby = bool(_value(first, "SELECT pg_is_in_recovery()"))
-                _prepare(first, migrate=create and not read_only and not self.standby)
+                _prepare(first, migrate=not read_only and not self.standby, create=create)
                 context = _context(first)
         finally:
             first.close()
@@ -76,6 +73,7 @@ class Server:
             max_size=pool_size,
             timeout=wait_s,
             name="thinkback",
+            configure=_prepares,
             open=True,
         )
 
@@ -145,7 +143,25 @@ def connect(url: str) -> Connection:
         raise StoreUnreachable(f"cannot connect to {where}: {said}", code="cannot_connect") from None
 
 
-def _check_server(connection: Connection) -> str:
+@contextmanager
+def administered(url: str) -> Iterator[Connection]:
+    """A connection to a database that holds a store."""
+    with connect(url) as connection, errors.translated():
+        schema.require(connection)
+        yield connection
+
+
+def _prepares(connection: Connection) -> None:
+    """Lets a connection prepare statements, unless something stands between that may hand it from process to process.
+
+    A connection pooler answers with a process number of its own, because it cannot know which process will answer.
+    """
+    if _value(connection, "SELECT pg_backend_pid()") == connection.info.backend_pid:
+        connection.prepare_threshold = PREPARED_FROM
+
+
+def check_server(connection: Connection) -> str:
+    """The version of the server; StoreError if it cannot hold a store."""
     number = connection.info.server_version
     found = f"{number // 10000}.{number % 10000}"
     if number < OLDEST_SERVER:
@@ -159,34 +175,41 @@ def _check_server(connection: Connection) -> str:
     return found
 
 
-def _prepare(connection: Connection, migrate: bool) -> None:
-    """Migrates the schema, or refuses one that is not up to date."""
+def _prepare(connection: Connection, migrate: bool, create: bool) -> None:
+    """Migrates the schema, or refuses one that is not up to date; `create` is whether it may be made."""
     found = schema.version(connection)
-    schema.check_version(found)
-    if found < schema.VERSION:
-        if not migrate:
-            raise StoreError(
-                f"the database has schema version {found} and must be migrated to {schema.VERSION}; "
-                "open it once for writing as its owner",
-                code="not_migrated",
-            )
-        _need_pgvector(connection)
+    if migrate and found < schema.VERSION and (found or create):
+        need_pgvector(connection)
         schema.migrate(connection)
+    schema.require(connection)
 
 
-def _need_pgvector(connection: Connection) -> None:
-    if not _value(connection, "SELECT count(*) FROM pg_available_extensions WHERE name = 'vector'"):
+def need_pgvector(connection: Connection) -> None:
+    """StoreError if the database has no pgvector, or one too old, and can get none."""
+    sql = "SELECT coalesce(installed_version, default_version) FROM pg_available_extensions WHERE name = 'vector'"
+    found = _value(connection, sql)
+    if not found:
+        major = connection.info.server_version // 10000
         raise StoreError(
-            "the server lacks the extension pgvector; install it on the server (package postgresql-18-pgvector)",
+            f"the server lacks the extension pgvector; install it on the server (package postgresql-{major}-pgvector)",
             code="pgvector_missing",
+        )
+    if tuple(int(part) for part in re.findall(r"\d+", found)[:2]) < OLDEST_PGVECTOR:
+        oldest = ".".join(map(str, OLDEST_PGVECTOR))
+        raise StoreError(
+            f"the extension vector is {found}; Thinkback needs {oldest} or newer. Install a newer pgvector on the server, and "
+            "if the database has the old one, run: ALTER EXTENSION vector UPDATE",
+            code="pgvector_old",
         )
 
 
 def _context(connection: Connection) -> adapt.AdaptersMap:
     info = TypeInfo.fetch(connection, "halfvec")
     if info is None:
+        need_pgvector(connection)
         raise StoreError(
-            "the extension vector is older than 0.7; run: ALTER EXTENSION vector UPDATE", code="pgvector_old"
+            "the role does not see the type halfvec; put the schema of the extension vector on its search_path",
+            code="pgvector_hidden",
         )
     adapters = adapt.AdaptersMap(postgres.adapters)
     info.register(_Holder(adapters))

@@ -3,8 +3,8 @@
 import secrets
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from threading import local
+from contextlib import ExitStack, contextmanager
+from threading import Lock, local
 from typing import Any, TypeVar
 
 import psycopg
@@ -18,6 +18,7 @@ from thinkback.stores.postgres.server import Connection, Server
 from thinkback.values import dataclass
 
 T = TypeVar("T")
+Token = tuple[str, int, int]
 COUNTERS = (
     "store_id, changes, touches, contents, last_seq, last_entry, last_generation, live, "
     "documents, tokens, themes, theme_tokens, exact_tokens, passages, mark"
@@ -55,6 +56,11 @@ class Counters:
     def state(self) -> StoreState:
         return StoreState(self.store_id, self.changes, self.touches, str(self.contents))
 
+    @property
+    def token(self) -> Token:
+        """The same as long as nothing but access counts has changed."""
+        return self.store_id, self.changes, self.mark
+
 
 class Tx:
     """One transaction of one space on one connection; threads may share it, statements run one after another."""
@@ -62,12 +68,16 @@ class Tx:
     def __init__(
         self, connection: Connection, space: int, counters: Counters | None = None, linked: bool = True
     ) -> None:
-        self.connection = connection
+        self._connection = connection
         self.space = space
         self.linked = linked  # whether there may be stored links
         self.tags: Mapping[str, int] | None = None  # if they were read with the counters
         self.when_committed: list[Callable[[], None]] = []
-        self._counters = counters
+        self._counters: Counters | None = counters
+
+    @property
+    def connection(self) -> Connection:
+        return self._connection
 
     def params(self, **more: Any) -> Params:
         return Params(self.space, **more)
@@ -113,6 +123,31 @@ class Tx:
     def moved(self, to: Counters | None = None) -> None:
         """Forgets the counters, because a statement moved them, or learns where they stand."""
         self._counters = to
+
+
+class Later(Tx):
+    """A transaction that reads, and begins with its first statement; until then only its counters are known.
+
+    StoreConflict if the space has changed between the two.
+    """
+
+    def __init__(self, space: int, counters: Counters, begin: Callable[[], Tx]) -> None:
+        self.space, self.linked, self.tags = space, True, None
+        self.when_committed = []
+        self._counters = counters
+        self._begin = begin
+        self._begun: Tx | None = None
+        self._lock = Lock()
+
+    @property
+    def connection(self) -> Connection:
+        with self._lock:
+            if self._begun is None:
+                begun = self._begin()
+                if self._counters is None or begun.counters.token != self._counters.token:
+                    raise StoreConflict("the space was changed while it was read")
+                self._begun, self.linked = begun, begun.linked
+        return self._begun.connection
 
 
 def execute(connection: Connection, sql: str, params: Mapping[str, Any] | None) -> psycopg.Cursor[Any]:
@@ -163,6 +198,21 @@ class Sessions:
                 yield tx
             finally:
                 _end(connection, "COMMIT")
+
+    def counters(self) -> Counters:
+        """The counters of the space at this moment: one small message, which is a transaction of its own."""
+        message = (
+            f"SET LOCAL thinkback.space = '{self.space}'; "
+            f"SELECT {COUNTERS} FROM thinkback.spaces s WHERE s.space = {self.space}"
+        )
+        with self._sent(message) as (_, rows):
+            return counters_of(rows)
+
+    @contextmanager
+    def view_later(self, counters: Counters) -> Iterator[Tx]:
+        """A view of the moment at which the counters were read, for those who may need nothing else of the server."""
+        with ExitStack() as ended:
+            yield Later(self.space, counters, lambda: ended.enter_context(self.view()))
 
     def read(self, work: Callable[[Tx], T]) -> T:
         """Reads in a view of its own; a lost connection is tried again, because nothing was written."""
@@ -259,28 +309,35 @@ class Sessions:
     def _begun(self, how: str, lock: str = "", tags: str = "NULL") -> Iterator[tuple[Connection, tuple[Any, ...]]]:
         """A connection with a transaction begun; the counters of the space, whether it has links, and the tags.
 
-        A broken connection is replaced.
-
-        All of it is one message to the server. What is small is not worth compiling there, so that is left off.
+        All of it is one message to the server. What is small is not worth compiling there, so that is left off. Every index
+        begins with the space and its rows lie together, so the planner shall not take a table for cheaper to read.
         """
         message = (
             f"BEGIN {how}; SET LOCAL thinkback.space = '{self.space}'; SET LOCAL jit = off; "
+            "SET LOCAL enable_seqscan = off; SET LOCAL random_page_cost = 1.1; "
             f"SELECT {COUNTERS}, EXISTS (SELECT 1 FROM thinkback.edges e WHERE e.space = {self.space}), "
             f"{tags.format(space=self.space)} FROM thinkback.spaces s WHERE s.space = {self.space}{lock}"
         )
+        with self._sent(message) as (connection, rows):
+            try:
+                counters_of(rows and [rows[0][:-2]])
+            except NotFound:
+                _end(connection, "ROLLBACK")
+                raise
+            yield connection, rows[0]
+
+    @contextmanager
+    def _sent(self, message: str) -> Iterator[tuple[Connection, list[tuple[Any, ...]]]]:
+        """A connection to which a first message was sent, and the rows it gave; a broken connection is replaced."""
         for attempt in range(errors.TRIES):
             with self.server.connection() as connection:
                 try:
                     rows = begin(connection, message)
-                    counters_of(rows and [rows[0][:-2]])
-                except NotFound:
-                    _end(connection, "ROLLBACK")
-                    raise
                 except psycopg.OperationalError as error:
                     if attempt + 1 == errors.TRIES or not isinstance(errors.of(error), StoreUnreachable):
                         raise
                 else:
-                    yield connection, rows[0]
+                    yield connection, rows
                     return
             time.sleep(_PAUSE_S * 2**attempt)
             self.server.discard_broken()
@@ -297,7 +354,7 @@ class Sessions:
 
 
 def begin(connection: Connection, message: str) -> list[tuple[Any, ...]]:
-    """Begins a transaction with several statements in one message; the rows of the last."""
+    """Sends several statements in one message; the rows of the last."""
     cursor = connection.execute(message)
     while cursor.nextset():
         pass

@@ -21,9 +21,10 @@ class PostgresSpaces:
         pool_size: int = POOL_SIZE,
         wait_s: float = WAIT_S,
         read_only: bool = False,
+        create: bool = True,
         copies_mb: int = COPIES_MB,
     ) -> None:
-        self.server = Server(url, pool_size=pool_size, wait_s=wait_s, read_only=read_only)
+        self.server = Server(url, pool_size=pool_size, wait_s=wait_s, read_only=read_only, create=create)
         self.copies = Copies(copies_mb << 20)
 
     def open(self, name: str) -> PostgresStore:
@@ -128,7 +129,7 @@ def open_store(
     copies_mb: int = COPIES_MB,
 ) -> PostgresStore:
     """One space of a database, with a pool of its own that closes with the store."""
-    spaces = PostgresSpaces(url, pool_size=pool_size, read_only=read_only, copies_mb=copies_mb)
+    spaces = PostgresSpaces(url, pool_size=pool_size, read_only=read_only, create=create, copies_mb=copies_mb)
     try:
         if not create and not spaces.exists(space):
             raise unknown_space(space)

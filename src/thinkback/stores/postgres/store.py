@@ -111,18 +111,27 @@ class PostgresStore:
 
     @contextmanager
     def view(self) -> Iterator["PostgresStore"]:
-        """The space as of one moment: one transaction that reads, on one connection."""
+        """The space as of one moment: one transaction that reads, on one connection, unless a copy can answer everything."""
         if self._view is not None or self.in_transaction:
             yield self
             return
+        if self._sessions.space in self._copies:
+            counters = self._sessions.counters()
+            copied = self._copies.at(self._sessions.space, counters)
+            if copied is not None:
+                with self._sessions.view_later(counters) as tx:
+                    yield self._pinned(tx, copied)
+                return
         with self._sessions.view(self._caches.tags[0][1]) as tx:
             if tx.tags is not None:
                 at = (tx.counters.store_id, tx.counters.contents)
                 self._caches.tags = (at, MappingProxyType(dict(tx.tags)))
-            pinned = copy(self)
-            pinned._view, pinned._told, pinned._gaps = tx, [], None
-            pinned._copied = self._copies.of(tx)
-            yield pinned
+            yield self._pinned(tx, self._copies.of(tx))
+
+    def _pinned(self, tx: Tx, copied: Copied | None) -> "PostgresStore":
+        pinned = copy(self)
+        pinned._view, pinned._copied, pinned._told, pinned._gaps = tx, copied, [], None
+        return pinned
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
@@ -336,7 +345,7 @@ class PostgresStore:
             at, kept = (tx.counters.store_id, tx.counters.contents), self._caches.tags
             if kept[0] == at and not self.in_transaction:
                 return kept[1]
-            found = MappingProxyType(reads.tags(tx))
+            found = MappingProxyType(dict(reads.tags(tx) if self._copied is None else self._copied.store.tags()))
             if not self.in_transaction:
                 self._caches.tags = (at, found)
             return found

@@ -7,8 +7,8 @@ import numpy as np
 
 from thinkback.model import Filter, Scored, Vector
 from thinkback.stores.postgres import generations, hnsw
-from thinkback.stores.postgres.filters import Params, clause
-from thinkback.stores.postgres.schema import RARE_KINDS, WIDEST_HEAD
+from thinkback.stores.postgres.filters import Params, clause, rare
+from thinkback.stores.postgres.schema import WIDEST_HEAD
 from thinkback.stores.postgres.searches import Row
 from thinkback.stores.sqlite.generations import Generation, unit_rows
 from thinkback.stores.sqlite.vector_search import cosines
@@ -54,11 +54,11 @@ class Nearest:
             f"(SELECT v.seq, v.{head} <#> {query} AS distance FROM thinkback.vectors v "
             f"WHERE v.space = %(space)s AND v.generation = {live} {'' if few(self._filter) else 'ORDER BY distance'})"
         )
-        if self._approximate:  # as the index of the space has it, so that it gives the order
+        if self._approximate:  # word by word as the index of the space has it, so that it gives the order
             rough = f"v.{hnsw.column(self._live.space.dimensions)} <#> {query}"
             near = (
                 f"(SELECT v.seq, {rough} AS distance FROM thinkback.vectors v "
-                f"WHERE v.space = %(space)s AND v.generation = {live} ORDER BY {rough} "
+                f"WHERE v.space = {params['space']} AND v.generation = {self._live.number} ORDER BY {rough} "
                 f"LIMIT {params.add(self._reach)})"
             )
         return (
@@ -94,8 +94,7 @@ class Nearest:
 
 def few(filter: Filter) -> bool:
     """Whether an index of memories leads to the few that pass."""
-    rare = bool(filter.kinds) and set(filter.kinds) <= set(RARE_KINDS)
-    return rare or filter.ids is not None or bool(filter.threads) or bool(filter.tags)
+    return rare(filter) or filter.ids is not None or bool(filter.threads) or bool(filter.tags)
 
 
 def slack_of(query: Vector) -> float:
