@@ -1,15 +1,18 @@
 """Moving house: a file to a server and back, all of it, also after an interruption."""
 
 from pathlib import Path
+from typing import Any, cast
 
 import pytest
 
 from thinkback import opening
 from thinkback.errors import InvalidInput
+from thinkback.lifecycle.move import move
 from thinkback.memory import Memory
 from thinkback.opening import Opener
 from thinkback.settings import Settings
 from thinkback.stores.base import Store
+from thinkback.stores.postgres import PostgresSpaces
 from thinkback.testing import ToyEmbedder
 from thinkback.testing.contract.words import NOW
 
@@ -73,6 +76,50 @@ def test_an_interrupted_move_continues(server: LocalServer, tmp_path: Path, monk
         opening.move(tmp_path / "a.db", url, clock=lambda: NOW, progress=stop)
     opening.move(tmp_path / "a.db", url, clock=lambda: NOW)
     assert _contents(url) == _contents(tmp_path / "a.db")
+
+
+class Interrupted:
+    """A store that is interrupted after so many writes."""
+
+    def __init__(self, store: Store, after: int) -> None:
+        self._store, self.left = store, after
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(self._store, name)
+        if name not in ("add", "restore_versions", "put_vectors", "link", "judge", "set_setting", "log"):
+            return found
+
+        def write(*given: Any, **named: Any) -> Any:
+            if self.left == 0:
+                raise KeyboardInterrupt
+            self.left -= 1
+            return found(*given, **named)
+
+        return write
+
+
+def test_a_move_that_was_interrupted_anywhere_continues(
+    server: LocalServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("thinkback.lifecycle.move.BATCH", 20)
+    with _open(tmp_path / "a.db") as memory:
+        _live(memory)
+    origin = opening.open_store(tmp_path / "a.db", read_only=True)
+    spaces = PostgresSpaces(server.database())
+    whole = _whole(origin)
+    for after in range(100):
+        target = spaces.open(f"after-{after}")
+        interrupted = Interrupted(target, after)
+        try:
+            move(origin, cast(Store, interrupted), NOW)
+        except KeyboardInterrupt:
+            move(origin, target, NOW)
+        assert _whole(target) == whole, after
+        if interrupted.left:
+            break
+    assert after > 10
+    spaces.close()
+    origin.close()
 
 
 def test_a_space_with_memories_is_not_moved_into(server: LocalServer, tmp_path: Path) -> None:
