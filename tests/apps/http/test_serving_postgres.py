@@ -40,11 +40,16 @@ def test_two_servers_share_spaces_and_tokens(url: str, tmp_path: Path) -> None:
         tokens.add("laptop", SCOPES, [EVERY_SPACE])
     headers = {"Authorization": f"Bearer {secret}"}
     with one, two:
-        told = one.post("/v1/memories?space=alice", json={"text": "a grey cat"}, headers=headers)
-        assert told.status_code < 300, told.text
+        kept = one.post("/v1/memories?space=alice", json={"text": "a grey cat"}, headers=headers)
+        assert kept.status_code < 300, kept.text
         found = two.post("/v1/recall?space=alice", json={"query": "cat"}, headers=headers)
         assert "a grey cat" in found.text
-        assert "thinkback_pool_connections" in two.get("/metrics", headers=headers).text
+        told = two.get("/metrics", headers=headers).text
+        assert 'thinkback_pool_connections{state="max"} 8.0' in told
+        assert "thinkback_copies_bytes 0.0" in told
+        ready = two.get("/health/ready?space=alice", headers=headers).json()
+        assert (ready["status"], ready["pool"]["max"], ready["pool"]["waiting"]) == ("ready", 8, 0)
+        assert 1 <= ready["pool"]["available"] <= ready["pool"]["size"]
         assert not (tmp_path / "spaces").exists()
     tokens.revoke("laptop")
     assert tokens.grant(secret) is None

@@ -19,7 +19,7 @@ from thinkback.apps.http.login import Sessions, cookie_name
 from thinkback.apps.http.metrics import Metrics
 from thinkback.apps.http.openapi import document
 from thinkback.apps.http.route import Route
-from thinkback.apps.http.spaces import Spaces
+from thinkback.apps.http.spaces import Spaces, pool_of
 from thinkback.apps.http.tokens import SCOPES, Grant, Tokens
 from thinkback.apps.http.workers import Workers, clients_of
 from thinkback.errors import NotFound
@@ -137,9 +137,10 @@ async def live(site: Site, call: Call) -> responses.HealthShape:
 
 
 async def ready(site: Site, call: Call) -> responses.HealthShape:
-    """Whether the token's default space can be searched."""
+    """Whether the token's default space can be searched; of a database also how its connections are used."""
     await site.health.run(_leased(site, call, lambda memory: memory.state()), site.search_seconds)
-    return {"status": "ready"}
+    pool = pool_of(site.spaces.place)
+    return {"status": "ready"} if pool is None else {"status": "ready", "pool": pool}
 
 
 async def metrics(site: Site, call: Call) -> Response:

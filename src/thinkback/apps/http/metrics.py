@@ -42,6 +42,7 @@ class Metrics:
         )
         self._open_spaces = self._gauge("thinkback_open_spaces", "Open files.")
         self._pool = self._gauge("thinkback_pool_connections", "Connections to the database.", "state")
+        self._copies = self._gauge("thinkback_copies_bytes", "Memory that copies of spaces of a database take.")
         self._pending = self._gauge("thinkback_requests_pending", "Requests that run or wait.")
         self._gauge("thinkback_workers", "Processes that serve.").set(1)
 
@@ -54,7 +55,8 @@ class Metrics:
             if isinstance(spaces.place, Pooled):
                 facts = spaces.place.facts()
                 for name in ("size", "max", "available", "waiting"):
-                    self._pool.labels(name).set(facts.get(f"pool_{name}", 0))
+                    self._pool.labels(name).set(facts[f"pool_{name}"])
+                self._copies.set(facts["copies_bytes"])
 
         self._measure = measure
 

@@ -1,6 +1,6 @@
 """Responses that are more than one shape of the wire."""
 
-from typing import Any
+from typing import Any, NotRequired
 
 from typing_extensions import TypedDict
 
@@ -139,10 +139,20 @@ class ImportedShape(TypedDict):
     imported: dict[str, Any]
 
 
+class PoolShape(TypedDict):
+    """Connections to a database: how many there are and may be, how many are free, and how many requests wait for one."""
+
+    size: int
+    max: int
+    available: int
+    waiting: int
+
+
 class HealthShape(TypedDict):
-    """Whether the server answers."""
+    """Whether the server answers, and how its connections to a database are used."""
 
     status: str
+    pool: NotRequired[PoolShape]
 
 
 class WhoShape(TypedDict):

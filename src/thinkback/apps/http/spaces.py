@@ -8,6 +8,7 @@ from threading import Lock
 from typing import Any, Protocol, runtime_checkable
 
 from thinkback.apps.http.errors import HttpError
+from thinkback.apps.http.responses import PoolShape
 from thinkback.errors import NotFound
 from thinkback.memory import Memory
 from thinkback.stores.base import DEFAULT_SPACE, Store, check_space, unknown_space
@@ -20,6 +21,19 @@ class Pooled(Protocol):
     """A place that reaches its spaces through a pool of connections."""
 
     def facts(self) -> Mapping[str, Any]: ...
+
+
+def pool_of(place: object) -> PoolShape | None:
+    """How the connections of a place are used; None for one without."""
+    if not isinstance(place, Pooled):
+        return None
+    facts = place.facts()
+    return PoolShape(
+        size=facts["pool_size"],
+        max=facts["pool_max"],
+        available=facts["pool_available"],
+        waiting=facts["pool_waiting"],
+    )
 
 
 @dataclass(slots=True, eq=False)
