@@ -13,7 +13,12 @@ def unit(rows: np.ndarray) -> np.ndarray:
 
 
 @settings(deadline=None, max_examples=60)
-@given(st.integers(0, 2**32 - 1), st.sampled_from([1, 2, 30, 80, 1100]), st.sampled_from([1, 2, 3, 17, 384, 1100]), st.floats(0, 3))
+@given(
+    st.integers(0, 2**32 - 1),
+    st.sampled_from([1, 2, 30, 80, 1100]),
+    st.sampled_from([1, 2, 3, 17, 384, 1100]),
+    st.floats(0, 3),
+)
 def test_the_exact_cosine_is_within_the_bound(seed: int, size: int, dimensions: int, shared: float) -> None:
     chance = np.random.default_rng(seed)
     common = shared * chance.standard_normal(dimensions)

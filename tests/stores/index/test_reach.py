@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from thinkback.stores.index.reach import Part, foremost, within_reach
+from thinkback.stores.index.reach import Part, foremost, most_promising, others_in_reach
 
 
 @pytest.mark.parametrize("size", [1, 5, 100, 3000, 20_000])
@@ -28,12 +28,20 @@ def test_no_row_in_reach_is_lost() -> None:
     estimate[:6000] = exact[:6000] + (estimate[:6000] - exact[:6000]) * errors / error
     first = Part(estimate[:6000], errors.__getitem__, float(error), passing=passing)
     other = Part(estimate[6000:], lambda _: np.asarray(error), float(error), flipped=True)
-    rows, upper = within_reach([first, other], 20)
-    named = np.where(rows < 0, ~rows + 6000, rows)
     counts = np.concatenate([passing, np.ones(3000, dtype=np.bool_)])
     best = np.flatnonzero(counts)[np.argsort(-exact[counts])[:20]]
-    assert set(best.tolist()) <= set(named.tolist())
-    assert counts[named].all()
-    assert len(rows) < 200
-    assert (upper >= exact[named] - 1e-5).all()
-    assert len(within_reach([first], 7000)[0]) == passing.sum()
+    some = most_promising([first, other], 20)
+    assert len(some) == 20
+    assert (np.diff(some) > 0).all()
+    floor = float(exact[_numbers(some)].min())
+    rest = others_in_reach([first, other], floor, some)
+    assert not set(some.tolist()) & set(rest.tolist())
+    assert set(best.tolist()) <= set(_numbers(np.concatenate([some, rest])).tolist())
+    assert counts[_numbers(rest)].all()
+    assert len(rest) < 100
+    assert len(most_promising([first], 7000)) == passing.sum()
+    assert len(others_in_reach([first], -np.inf, some)) == passing.sum() - (some >= 0).sum()
+
+
+def _numbers(rows: np.ndarray) -> np.ndarray:
+    return np.where(rows < 0, ~rows + 6000, rows)

@@ -9,6 +9,7 @@ c·d is a sum of whole numbers and exact. Subtracting the mean pays because the 
 so coarsely that the vector of a forgotten row cannot be computed from it and the others: forgetting leaves their codes as they are.
 """
 
+import math
 from functools import cache, cached_property
 from typing import Any, Protocol
 
@@ -72,23 +73,22 @@ class Block:
         return self.mean.astype(np.float64)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False)
 class CodedQuery:
     """A unit query and its codes."""
 
-    exact: Vector
+    wide: Floats
     codes: Codes
     scale: float
     error: float
 
-    @cached_property
-    def wide(self) -> Floats:
-        return self.exact.astype(np.float64)
-
     @classmethod
     def of(cls, query: Vector) -> "CodedQuery":
-        codes, scales, errors = _coded(query[None, :])
-        return cls(query, codes[0], float(scales[0]), float(errors[0]))
+        wide = query.astype(np.float64)
+        scale = float(np.float32(np.abs(wide).max() / _STEPS))
+        codes = np.rint(wide / scale)  # at most 127, as the scale is off by far less than a step
+        left = wide - codes * scale
+        return cls(wide, codes.astype(np.int8), scale, math.sqrt(left @ left) * float(_UP))
 
 
 def encode(rows: Vector) -> dict[str, NDArray[Any]]:

@@ -1,6 +1,6 @@
 """Which of many estimates may be among the best so many, found in few passes over them."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,32 +30,40 @@ class Part:
     passing: Mask | None = None
     flipped: bool = False
 
-    def lows(self, count: int) -> Vector:
-        """The least that the best `count` can be, or all if there are fewer."""
+    def best(self, count: int) -> tuple[Rows, Vector]:
+        """The rows of the largest `count` estimates with ties, and the estimates."""
         places = foremost(self.values, self.passing, count)
-        return self.values[places] - self.errors(places)
+        return self._named(places), self.values[places]
 
-    def within(self, floor: float) -> tuple[Rows, Vector]:
-        """The rows that may reach a floor, and how near each may be at most."""
+    def within(self, floor: float) -> Rows:
+        """The rows that may reach a floor."""
         places = np.flatnonzero(self.values >= np.float32(floor - self.most - _ROUNDING))
         if self.passing is not None:
             places = places[self.passing[places]]
-        upper = self.values[places] + self.errors(places)
-        here = upper >= np.float32(floor)
-        places, upper = places[here], upper[here]
+        return self._named(places[self.values[places] + self.errors(places) >= np.float32(floor - _ROUNDING)])
+
+    def _named(self, places: Rows) -> Rows:
         rows = places if self.rows is None else self.rows[places]
-        return ~rows if self.flipped else rows, upper
+        return ~rows if self.flipped else rows
 
 
-def within_reach(parts: list[Part], limit: int) -> tuple[Rows, Vector]:
-    """The rows that may be among the best `limit`, and how near each may be at most."""
-    found = [part.lows(limit) for part in parts]
-    lows = found[0] if len(found) == 1 else np.concatenate(found)
-    floor = float(np.partition(lows, len(lows) - limit)[len(lows) - limit]) if len(lows) >= limit else -np.inf
-    near = [part.within(floor) for part in parts]
-    if len(near) == 1:
-        return near[0]
-    return np.concatenate([rows for rows, _ in near]), np.concatenate([upper for _, upper in near])
+def most_promising(parts: Sequence[Part], limit: int) -> Rows:
+    """The rows of the largest `limit` estimates, some more where estimates are equal, in order; all if there are fewer."""
+    found = [part.best(limit) for part in parts]
+    if len(found) == 1:
+        return np.sort(found[0][0]) if parts[0].flipped else found[0][0]
+    rows, values = np.concatenate([rows for rows, _ in found]), np.concatenate([values for _, values in found])
+    return np.sort(rows[_with_ties(values, np.arange(len(rows)), limit)])
+
+
+def others_in_reach(parts: Sequence[Part], floor: float, known: Rows) -> Rows:
+    """The rows that may reach a floor, without those that are known, which are in order."""
+    found = [part.within(floor) for part in parts]
+    rows = found[0] if len(found) == 1 else np.concatenate(found)
+    places = np.searchsorted(known, rows)
+    places[places == len(known)] = 0
+    others: Rows = rows[known[places] != rows]
+    return others
 
 
 def foremost(values: NDArray[np.floating], passing: Mask | None, count: int) -> Rows:

@@ -108,29 +108,20 @@ class Connections:
         if not self.in_transaction:
             self.after_write()
 
-    @contextmanager
-    def read(self) -> Iterator[apsw.Connection]:
+    def read(self) -> AbstractContextManager[apsw.Connection]:
         """A read transaction; inside this thread's write transaction, the same connection."""
-        self._check_open()
-        if self.shared:
-            with self._lock, _translated(self.path), damage.named(self.path, self._writer):
-                self._check_open()  # another thread may have closed it while this one waited
-                yield self._writer
-            return
-        with _translated(self.path):
-            connection = self._take()
-            try:
-                connection.execute("BEGIN")
-                with damage.named(self.path, connection):
-                    yield connection
-            finally:
-                self._give_back(connection)
+        return self._read_shared() if self.shared else _Lent(self)
+
+    def glance(self) -> AbstractContextManager[apsw.Connection]:
+        """Like `read`, for a single statement, which needs no transaction around it."""
+        return self._read_shared() if self.shared else _Lent(self, "")
 
     @contextmanager
-    def pinned(self) -> Iterator["PinnedConnection"]:
-        """One view of the file for several reads, also from several threads."""
-        with self.read() as connection:
-            yield PinnedConnection(self, connection)
+    def _read_shared(self) -> Iterator[apsw.Connection]:
+        self._check_open()
+        with self._lock, _translated(self.path), damage.named(self.path, self._writer):
+            self._check_open()  # another thread may have closed it while this one waited
+            yield self._writer
 
     @contextmanager
     def fresh(self) -> Iterator[apsw.Connection]:
@@ -309,6 +300,39 @@ class Connections:
             raise StoreError(f"{self.path} was opened before this process was forked; open it again here")
 
 
+class _Lent:
+    """A connection of its own, inside a transaction; a class, as generators around each other take several times as long."""
+
+    __slots__ = ("_begin", "_connection", "_connections")
+
+    def __init__(self, connections: Connections, begin: str = "BEGIN") -> None:
+        self._connections, self._begin = connections, begin
+
+    def __enter__(self) -> apsw.Connection:
+        self._connections._check_open()
+        try:
+            self._connection = self._connections._take()
+            try:
+                if self._begin:
+                    self._connection.execute(self._begin)
+            except BaseException:
+                self._connections._give_back(self._connection)
+                raise
+        except apsw.Error as error:
+            with _translated(self._connections.path):
+                raise error
+        return self._connection
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: object) -> None:
+        path = self._connections.path
+        try:
+            if isinstance(error, Exception):
+                with _translated(path), damage.named(path, self._connection):
+                    raise error
+        finally:
+            self._connections._give_back(self._connection)
+
+
 class PinnedConnection(Connections):
     """The same file through one connection inside one transaction; it only reads."""
 
@@ -318,8 +342,10 @@ class PinnedConnection(Connections):
         self._lock = threading.RLock()
         self._reading = _Reading(self.path, connection, self._lock)
 
-    def read(self) -> AbstractContextManager[apsw.Connection]:  # type: ignore[override]
+    def read(self) -> AbstractContextManager[apsw.Connection]:
         return self._reading
+
+    glance = read
 
     @contextmanager
     def write(self, foreign: bool = False, joins: bool = False) -> Iterator[apsw.Connection]:

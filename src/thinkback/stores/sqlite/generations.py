@@ -46,6 +46,16 @@ def _normalised(rows: NDArray[Any], first: int) -> Vector:
         raise InvalidInput(f"vectors must hold real numbers, not {rows.dtype}", code="not_numbers")
     exact = rows.astype(np.float64)
     largest = np.abs(exact).max(axis=1)
+    if not (largest.min() > 0 and largest.max() <= _LARGEST):  # nor if one is NaN
+        raise _unusable(largest, first)
+    scaled = exact / largest[:, None]
+    lengths = np.sqrt(np.square(scaled, out=scaled).sum(axis=1)) * largest
+    unit = np.where(np.abs(lengths - 1) <= _UNIT_TOLERANCE, 1.0, lengths)
+    return (exact if (unit == 1.0).all() else exact / unit[:, None]).astype(STORED)
+
+
+def _unusable(largest: NDArray[np.float64], first: int) -> InvalidInput:
+    """The error about the first vector that cannot be normalised."""
     for bad, what, code in (
         (~np.isfinite(largest), "holds NaN or infinity", "not_finite"),
         (largest > _LARGEST, "holds a number beyond 32 bits", "not_finite"),
@@ -53,18 +63,15 @@ def _normalised(rows: NDArray[Any], first: int) -> Vector:
     ):
         if bad.any():
             place = first + int(np.flatnonzero(bad)[0])
-            raise InvalidInput(f"vector {place} {what} and cannot be normalised", code=code)
-    scaled = exact / largest[:, None]
-    lengths = np.sqrt(np.square(scaled, out=scaled).sum(axis=1)) * largest
-    unit = np.where(np.abs(lengths - 1) <= _UNIT_TOLERANCE, 1.0, lengths)
-    return (exact if (unit == 1.0).all() else exact / unit[:, None]).astype(STORED)
+            return InvalidInput(f"vector {place} {what} and cannot be normalised", code=code)
+    raise AssertionError("every vector can be normalised")
 
 
 def generation(connection: apsw.Connection, state: str = "live") -> Generation | None:
     """The generation that is searched, or the one that is being built."""
     sql = "SELECT generation, fingerprint, dimensions FROM generations WHERE state = ?"
-    row = connection.execute(sql, (state,)).fetchone()
-    return None if row is None else Generation(row[0], EmbeddingSpace(row[1], row[2]))
+    rows: list[Any] = connection.execute(sql, (state,)).fetchall()  # to its end, as it may be no part of a transaction
+    return Generation(rows[0][0], EmbeddingSpace(*rows[0][1:])) if rows else None
 
 
 def live_for(connection: apsw.Connection, space: EmbeddingSpace | None) -> Generation:

@@ -2,11 +2,10 @@
 
 import os
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from copy import copy
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import field, replace
 from pathlib import Path
-from types import MappingProxyType
+from types import MappingProxyType, TracebackType
 from typing import Any, TypeVar
 
 import apsw
@@ -63,7 +62,7 @@ from thinkback.stores.sqlite import (
     writes,
 )
 from thinkback.stores.sqlite.catalogue import Catalogue
-from thinkback.stores.sqlite.connection import Connections
+from thinkback.stores.sqlite.connection import Connections, PinnedConnection
 from thinkback.stores.sqlite.derived import PAYS_FROM, DerivedIndex, discard, folder_of
 from thinkback.stores.sqlite.fulltext import THEMES, homes
 from thinkback.stores.sqlite.history_index import HistoryIndex
@@ -182,16 +181,16 @@ class SqliteStore:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    @contextmanager
-    def view(self) -> Iterator["SqliteStore"]:
+    def view(self) -> AbstractContextManager["SqliteStore"]:
         """The store as of one moment, on one connection that the threads of a search share."""
-        if self._pinned or self._connections.shared:
-            yield self
-            return
-        with self._connections.pinned() as connections:
-            pinned = copy(self)
-            pinned._connections, pinned._pinned, pinned._seen = connections, True, {}
-            yield pinned
+        return nullcontext(self) if self._pinned or self._connections.shared else _Viewed(self)
+
+    def _pinned_to(self, connection: apsw.Connection) -> "SqliteStore":
+        """A view of this store through a connection inside a transaction."""
+        pinned = object.__new__(type(self))
+        pinned.__dict__.update(self.__dict__)
+        pinned._connections, pinned._pinned, pinned._seen = PinnedConnection(self._connections, connection), True, {}
+        return pinned
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
@@ -522,7 +521,7 @@ class SqliteStore:
     # -- vectors
 
     def embedding_space(self) -> EmbeddingSpace | None:
-        with self._connections.read() as connection:
+        with self._connections.glance() as connection:
             live = generations.generation(connection)
             return None if live is None else live.space
 
@@ -635,6 +634,23 @@ class SqliteStore:
         with self._connections.read() as connection:
             view, tally = self._catalogued(connection), self._tally(connection, threads=True)
             return health.stats(connection, self.path, tally, None if view is None else view.catalogue)
+
+
+class _Viewed:
+    """Lends a view of a store."""
+
+    __slots__ = ("_lent", "_store")
+
+    def __init__(self, store: SqliteStore) -> None:
+        self._store, self._lent = store, store._connections.read()
+
+    def __enter__(self) -> SqliteStore:
+        return self._store._pinned_to(self._lent.__enter__())
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._lent.__exit__(kind, error, trace)
 
 
 class SqliteSpaces:

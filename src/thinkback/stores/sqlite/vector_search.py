@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from thinkback.model import ApproximateIndex, Filter, Floats, Scored, Vector
 from thinkback.stores.index.codes import Block, CodedQuery
 from thinkback.stores.index.graphs import Graph
-from thinkback.stores.index.reach import Part, within_reach
+from thinkback.stores.index.reach import Part, most_promising, others_in_reach
 from thinkback.stores.sqlite.catalogue import Catalogue, Delta, Mask, Rows, extended, retired
 from thinkback.stores.sqlite.generations import STORED, Generation, unit_rows
 from thinkback.stores.sqlite.kept_vectors import KeptVectors, Read, products, squared
@@ -27,7 +27,6 @@ from thinkback.values import dataclass
 
 _ROUNDING = 2.0**-24  # relative error of one float32 operation
 _LENGTH_ERROR = 2e-6  # how far a stored vector's length may be from 1, twice
-_SCORED_AT_ONCE = 4  # times as many rows as are wanted
 _CHUNK = 4096  # vectors read at once
 _LEAST_ROOM = 1024
 _MOST_PASS = 2  # a graph is used if at least one row in so many passes the filter
@@ -77,6 +76,7 @@ class Chosen:
     owned: int  # how many of `own`
     coded: Mask
     count: int  # how many of `coded`
+    few: Rows | None  # the rows of `coded`, if those alone are looked at
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -117,15 +117,16 @@ class Matrix:
             parts = [*self._in_memory(asked, chosen), *self._in_blocks(asked, chosen, limit, approximately)]
         if not parts:
             return _NO_ROWS, np.zeros(0)
-        found, upper = within_reach(parts, limit)
-        if len(found) <= _SCORED_AT_ONCE * limit:
-            return self._scored(asked, found, read)
-        # The exact cosines of the most promising rows leave fewer of the others in reach than estimates do.
-        order = np.argsort(-upper, kind="stable")
-        rows, scores = self._scored(asked, found[order[:limit]], read)
-        floor = scores.min() if len(scores) == limit else -np.inf
-        rest = order[limit:]
-        more, others = self._scored(asked, found[rest[upper[rest] >= floor]], read)
+        some = most_promising(parts, limit)
+        rows, scores = self._scored(asked, some, read)
+        if len(some) < limit:
+            return rows, scores
+        # Their exact cosines leave fewer of the others in reach than estimates would.
+        floor = _at_rank(scores, limit) if len(scores) >= limit else -np.inf
+        rest = others_in_reach(parts, floor, some)
+        if not len(rest):
+            return rows, scores
+        more, others = self._scored(asked, rest, read)
         return np.concatenate([rows, more]), np.concatenate([scores, others])
 
     def _scored(self, asked: Asked, found: Rows, read: Read) -> tuple[Rows, Floats]:
@@ -151,7 +152,9 @@ class Matrix:
             wanted = passing & self.filled
             own = wanted[self.own[: self.held]]
             coded = wanted[: self._end] if self.coded is None else (wanted & self.coded)[: self._end]
-            found = Chosen(passing, own, int(np.count_nonzero(own)), coded, int(np.count_nonzero(coded)))
+            count = int(np.count_nonzero(coded))
+            few = np.flatnonzero(coded) if count * _FEW < len(coded) else None
+            found = Chosen(passing, own, int(np.count_nonzero(own)), coded, count, few)
             if len(self.chosen) >= _MASKS_KEPT:
                 self.chosen.clear()
             self.chosen[id(passing)] = found
@@ -177,20 +180,20 @@ class Matrix:
         return [_alike(last[2], error, passing=None if chosen.owned == self.held else chosen.own)]
 
     def _in_blocks(self, asked: Asked, chosen: Chosen, limit: int, approximately: bool) -> list[Part]:
-        wanted, count, end = chosen.coded, chosen.count, self._end
+        wanted, count, rows, end = chosen.coded, chosen.count, chosen.few, self._end
         if approximately and count:
             wanted = self._narrowed_by_graphs(asked.query, wanted, limit)
             count = int(np.count_nonzero(wanted))
+            rows = np.flatnonzero(wanted) if count * _FEW < end else None
         if not count:
             return []
         query = asked.coded
         most = max(block.most_off(query) for _, block in self.blocks)
-        if count * _FEW >= end:
+        if rows is None:
             if asked.estimates is None:
                 asked.estimates = self._estimates(query, end)
             passing = None if count == end else wanted
             return [Part(asked.estimates, partial(self._off, query), most, passing=passing)]
-        rows = np.flatnonzero(wanted)
         known = self._estimates_of(query, rows) if asked.estimates is None else asked.estimates[rows]
         return [Part(known, lambda places: self._off(query, rows[places]), most, rows)]
 
@@ -253,6 +256,11 @@ def approximate(matrix: Matrix) -> ApproximateIndex | None:
 def slack(dimensions: int) -> float:
     """By how much two rough products may mislead about which is larger."""
     return 2 * (1.01 * dimensions * _ROUNDING + _LENGTH_ERROR)
+
+
+def _at_rank(scores: Floats, rank: int) -> float:
+    """The score at a rank, counted from 1."""
+    return float(np.partition(scores, len(scores) - rank)[len(scores) - rank])
 
 
 def cosines(rows: Vector, query: Vector) -> Floats:
@@ -377,7 +385,7 @@ def search(
     read = partial(_exact, connection, catalogue, matrix.generation)
     rows, scores = matrix.nearest(asked, passing, limit, read, approximately=approximately)
     if len(rows) > limit > 0 and not len(elsewhere):
-        best = scores >= np.partition(scores, len(scores) - limit)[len(scores) - limit]
+        best = scores >= _at_rank(scores, limit)
         rows, scores = rows[best], scores[best]
     hits = catalogue.best(rows, scores, limit)
     if len(elsewhere):
