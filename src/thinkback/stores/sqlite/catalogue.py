@@ -202,7 +202,7 @@ class Catalogue:
 
     def archived(self) -> int:
         """How many living rows are archived."""
-        return int(np.count_nonzero(self._column("archived") & self.alive))
+        return int(np.count_nonzero(self._column("archived")[self._ending()]))
 
     def others(self, seqs: NDArray[np.int64]) -> Mask:
         """Which rows are of other versions than these."""

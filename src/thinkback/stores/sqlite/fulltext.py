@@ -171,8 +171,12 @@ def _beginnings(connection: apsw.Connection, table: str, words: Collection[bytes
 
 def _is_unsaid(connection: apsw.Connection, table: str, beginning: str) -> bool:
     """Whether no term in the index has this prefix any more."""
-    connection.execute(f"CREATE VIRTUAL TABLE IF NOT EXISTS temp.{table}_words USING fts5vocab(main, {table}, row)")
-    next_word = connection.execute(f"SELECT term FROM temp.{table}_words WHERE term >= ? LIMIT 1", (beginning,)).get
+    # By instance: a table of terms would count all rows of the next one.
+    connection.execute(
+        f"CREATE VIRTUAL TABLE IF NOT EXISTS temp.{table}_instances USING fts5vocab(main, {table}, instance)"
+    )
+    sql = f"SELECT term FROM temp.{table}_instances WHERE term >= ? LIMIT 1"
+    next_word = connection.execute(sql, (beginning,)).get
     return next_word is None or not next_word.startswith(beginning)
 
 
