@@ -13,6 +13,7 @@ the sums exact for about a tenth more time, so vectors are as good everywhere an
 import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -20,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thinkback.errors import InvalidInput, ModelDamaged, ModelError, ModelUnavailable
+from thinkback.models import prepared
 
 DEVICES = ("auto", "cpu", "cuda")
 
@@ -79,14 +81,9 @@ def _cores() -> int:
 def _open(path: Path, device: str) -> Any:
     import onnxruntime
 
-    options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = 1
-    options.inter_op_num_threads = 1
-    options.log_severity_level = 3
-    options.add_session_config_entry("session.x64quantprecision", "1")
     providers = _providers(device, onnxruntime.get_available_providers())
     try:
-        return onnxruntime.InferenceSession(str(path), options, providers=providers)
+        return _prepared(path, providers) if len(providers) == 1 else _session(path, providers)
     except onnxruntime.capi.onnxruntime_pybind11_state.NoSuchFile:
         raise ModelUnavailable(f"there is no model at {path}") from None
     except (
@@ -97,6 +94,36 @@ def _open(path: Path, device: str) -> Any:
         raise ModelDamaged(f"{path} is not an ONNX model that can be run: {str(error)[:200]}") from None
     except _failures() as error:
         raise ModelError(f"onnxruntime cannot run {path} here: {str(error)[:200]}", code="cannot_run") from error
+
+
+def _prepared(path: Path, providers: list[str]) -> Any:
+    """The session of a model whose graph was optimised before, or is now and kept."""
+    import onnxruntime
+
+    known = prepared.find(path, onnxruntime.__version__)
+    if known is not None:
+        with suppress(*_failures()):
+            return _session(known, providers, portable=True)
+    with prepared.making(path, onnxruntime.__version__) as target:
+        if target is not None:
+            with suppress(*_failures()):  # such as a full disk
+                return _session(path, providers, target, portable=True)
+    return _session(path, providers)
+
+
+def _session(path: Path, providers: list[str], kept: Path | None = None, portable: bool = False) -> Any:
+    import onnxruntime
+
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = 1
+    options.inter_op_num_threads = 1
+    options.log_severity_level = 3
+    options.add_session_config_entry("session.x64quantprecision", "1")
+    if portable:  # what comes after this level fits one processor, and a kept file may be read by another
+        options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_ENABLE_EXTENDED
+    if kept is not None:
+        options.optimized_model_filepath = str(kept)
+    return onnxruntime.InferenceSession(str(path), options, providers=providers)
 
 
 def _failures() -> tuple[type[Exception], ...]:
