@@ -14,7 +14,7 @@ import typer.main
 from codes import warns
 
 import thinkback
-from thinkback.apps.cli import OPTIONAL_COMMANDS, build
+from thinkback.apps.cli import COMMANDS, OPTIONAL_COMMANDS, build
 from thinkback.apps.cli.output import plain, shown, size
 from thinkback.apps.cli.remedies import WORDS
 from thinkback.errors import Action, ModelUnavailable
@@ -29,7 +29,7 @@ def own_commands():
         if name and not below:
             found[name] = command
         for part, one in below.items():
-            if name or part not in {row.name for row in OPTIONAL_COMMANDS}:
+            if name or part not in {row.names for row in OPTIONAL_COMMANDS}:
                 walk(one, f"{name} {part}".strip())
 
     walk(typer.main.get_command(build()), "")
@@ -387,3 +387,23 @@ def test_no_warning_of_python_itself_reaches_the_user(cli):
     with warnings.catch_warnings():
         warnings.simplefilter("default")
         assert cli.ok("remember", "quiet").err == ""
+
+
+@pytest.mark.parametrize("row", [*COMMANDS, *OPTIONAL_COMMANDS], ids=lambda row: row.place)
+def test_the_table_names_the_commands_of_each_part(row):
+    """By these names one part is loaded without the others; an app without a name lists its own commands."""
+    part = typer.main.get_command(build(row.names.split()[0]))
+    found = sorted(name for name in part.commands)
+    assert found == sorted(row.names.split())
+
+
+def test_defaults_and_texts_need_no_pydantic(tmp_path):
+    """Typer checks values by pydantic, whose import takes longer than a search."""
+    script = (
+        "import sys; from thinkback.apps.cli import main\n"
+        "try:\n    main(['recall', 'What did Oscar eat?'])\n"
+        "except SystemExit as end:\n    print(end.code, 'pydantic' in sys.modules)"
+    )
+    environ = {**os.environ, "THINKBACK_STORE": str(tmp_path / "none.db")}
+    ran = subprocess.run([sys.executable, "-c", script], env=environ, capture_output=True, text=True, timeout=120)
+    assert ran.stdout.split() == ["1", "False"], ran.stderr

@@ -21,43 +21,48 @@ CLOSED_PIPE = 141  # 128 and SIGPIPE, as shells report it of other programs
 
 
 class Row(NamedTuple):
-    """Where a Typer app or function is defined, the name of its group, and its panel in `--help`."""
+    """Where a Typer app or function is defined, its commands or the name of its group, and its panel in `--help`."""
 
     place: str
-    name: str = ""
+    names: str
     panel: str | None = None
+    grouped: bool = True
 
 
-# To add commands, add a row; the commands of an app without a name stand at the top level. These modules are loaded for every
-# `--help`, so they import heavy modules inside their functions.
+def _top(module: str, names: str) -> Row:
+    """The app of a module whose commands stand at the top level."""
+    return Row(f"thinkback.apps.{module}:app", names, grouped=False)
+
+
+# To add commands, add a row, or a name to one. Only the row of the command that is run is loaded; `--help` loads them all, so these
+# modules import heavy ones inside their functions.
 COMMANDS = (
-    Row("thinkback.apps.cli.start:app"),
-    Row("thinkback.apps.cli.write:app"),
-    Row("thinkback.apps.cli.search:app"),
-    Row("thinkback.apps.cli.lookup:app"),
-    Row("thinkback.apps.cli.transfer:app"),
-    Row("thinkback.apps.cli.backup:app"),
+    _top("cli.start", "demo tour"),
+    _top("cli.write", "remember update forget tombstones link unlink"),
+    _top("cli.search", "recall search-keywords search-reflections parse"),
+    _top("cli.lookup", "get list history neighbours stats"),
+    _top("cli.transfer", "import export move"),
+    _top("cli.backup", "backup restore-backup salvage"),
     Row("thinkback.apps.cli.recipes:app", "recipes", "Measure"),
     Row("thinkback.apps.cli.judge:app", "judge", "Measure"),
     Row("thinkback.apps.cli.bench:app", "bench", "Measure"),
-    Row("thinkback.apps.cli.tune:app"),
-    Row("thinkback.apps.cli.upkeep:app"),
+    _top("cli.tune", "tune regress"),
+    _top("cli.upkeep", "reflect tidy undo archive restore contest audit doctor embed reembed reindex settings"),
     Row("thinkback.apps.cli.models:app", "models", "Keep"),
     Row("thinkback.apps.cli.pg:app", "pg", "Keep"),
-    Row("thinkback.apps.agents.cli:app"),
+    _top("agents.cli", "capture hook"),
     Row("thinkback.apps.agents.cli:agent_app", "agent", "Serve"),
 )
 # The same for apps that an installation may lack.
 OPTIONAL_COMMANDS = (
-    Row("thinkback.apps.cli.start:app"),
     Row("thinkback.apps.mcp.cli:app", "mcp", "Serve"),
     Row("thinkback.apps.http.cli:serve", "serve", "Serve"),
     Row("thinkback.apps.http.cli:token_app", "token", "Serve"),
 )
 
 
-def build() -> typer.Typer:
-    """The whole command line as one Typer app."""
+def build(name: str | None = None) -> typer.Typer:
+    """The command line as one Typer app: the part that has the command of this name, or else all of it."""
     app = typer.Typer(
         name="thinkback",
         cls=Group,
@@ -71,14 +76,15 @@ def build() -> typer.Typer:
         context_settings={"help_option_names": ["-h", "--help"]},
     )
     app.callback()(_root)
-    for row in (*COMMANDS, *filter(_exists, OPTIONAL_COMMANDS)):
+    rows = (*COMMANDS, *filter(_exists, OPTIONAL_COMMANDS))
+    for row in [row for row in rows if name in row.names.split()] or rows:
         module, _, attribute = row.place.partition(":")
         part = getattr(import_module(module), attribute)
         if isinstance(part, typer.Typer):
-            app.add_typer(part, name=row.name or None, cls=Group, rich_help_panel=row.panel)
+            app.add_typer(part, name=row.names if row.grouped else None, cls=Group, rich_help_panel=row.panel)
         else:  # in its own app, so that help keeps the order of the rows
             alone = typer.Typer()
-            alone.command(row.name, cls=Command, rich_help_panel=row.panel)(part)
+            alone.command(row.names, cls=Command, rich_help_panel=row.panel)(part)
             app.add_typer(alone)
     return app
 
@@ -96,7 +102,8 @@ def _run(args: list[str] | None) -> int | str | None:
     """Run one command and return its exit code."""
     code: int | str | None = 0
     try:
-        build()(args=args, prog_name="thinkback")
+        first = next(iter(sys.argv[1:] if args is None else args), None)
+        build(first)(args=args, prog_name="thinkback")
     except ThinkbackError as error:
         from thinkback.apps.cli.output import fail
 

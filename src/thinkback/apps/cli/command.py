@@ -48,6 +48,21 @@ class Command(TyperCommand):
         return f". Put the words in quotes: {ctx.command_path} {quoted}"
 
 
+class _Unchecked:
+    """Takes defaults and plain texts as they are: Typer checks every value by pydantic, whose import is slow."""
+
+    def coerce(self, value: Any, param: Any, ctx: Any) -> Any:
+        """The value, checked by Typer if there is anything to check."""
+        several = param.multiple or param.nargs == -1
+        if value is None:
+            return () if several else None
+        plain = type(value) is str and _value_type(param) is str and _parser(param) is None
+        if not several and (plain or value is param.default):
+            return value
+        param._runtime_param = None
+        return param.get_runtime_param().coerce(value, param=param, ctx=ctx)
+
+
 class Group(TyperGroup):
     """A group whose help is free of type names."""
 
@@ -60,6 +75,8 @@ def _with_words(parameters: Any) -> Any:
     for one in parameters:
         if one.param_type_name == "option" and one.metavar is None:
             one.metavar = "" if getattr(one, "is_flag", False) else _VALUES.get(_value_type(one))
+        if getattr(one, "_runtime_param", one) is None:  # this version of Typer has one, and has not made it yet
+            one._runtime_param = _Unchecked()
     return parameters
 
 
@@ -67,6 +84,10 @@ def _value_type(option: Any) -> Any:
     """The Python type of an option's value, wherever this version of Typer keeps it."""
     described = getattr(option, "type_descriptor", None)
     return getattr(described, "annotation", None)
+
+
+def _parser(option: Any) -> Any:
+    return getattr(getattr(option.type_descriptor, "parameter_info", None), "parser", None)
 
 
 def command(
