@@ -301,6 +301,11 @@ def _profile(ask: Callable[[int], None], count: int) -> None:
 # -- running them ----------------------------------------------------------------------------------------------------------------
 
 
+def compiled(folder: Path) -> dict[str, str]:
+    """An environment in which modules are compiled once, as in an installation, whatever is set here."""
+    return os.environ | {"PYTHONDONTWRITEBYTECODE": "", "PYTHONPYCACHEPREFIX": str(folder / "compiled")}
+
+
 def engrava_python(build: Path) -> str:
     """The interpreter of an environment that has engrava and numpy."""
     home = build / "engrava"

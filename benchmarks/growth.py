@@ -4,7 +4,8 @@
     python benchmarks/growth.py --sizes 1000 1000000 --svg docs/images/growth.svg
 
 Data are those of `benchmarks/core.py`; one memory in 500 has the tag `rare`. Every number is the median of several calls in one
-process that has searched before, but for `cold`: the processor time in which a new process imports, opens and answers once.
+process that has searched before, but for `cold`: the processor time in which a new process that has NumPy imports, opens and
+answers once, and for `recall after forget`, which reads the indexes again.
 """
 
 import argparse
@@ -24,7 +25,7 @@ import core
 
 TIMES = 9
 RARE = 500
-COLOURS = ("#1b6ca8", "#c0392b", "#2e8b57", "#8e44ad", "#d68910", "#16a085", "#7f8c8d", "#34495e", "#a93226", "#5d6d7e")
+COLOURS = tuple("#1b6ca8 #c0392b #2e8b57 #8e44ad #d68910 #16a085 #7f8c8d #34495e #a93226 #5d6d7e #b7950b".split())  # noqa: SIM905
 
 
 def fill(data: core.Data, path: Path) -> None:
@@ -64,6 +65,7 @@ def measure(data: core.Data, path: Path) -> dict[str, float]:
     }
     for name, run in operations.items():
         found[name] = statistics.median(_milliseconds(run, number) for number in range(TIMES))
+    found["recall after forget"] = _milliseconds(ask, 0)
     memory.stats()
     after = []
     for number in range(TIMES):
@@ -124,10 +126,14 @@ def run(size: int, folder: Path) -> dict[str, float]:
     if not (home / "memory.db").exists():
         home.mkdir(parents=True, exist_ok=True)
         core.generate(size, 40, 7).save(home)
-        subprocess.run([sys.executable, __file__, "--worker", "fill", "--folder", str(home)], check=True)
-    command = [sys.executable, __file__, "--worker", "measure", "--folder", str(home)]
-    answer: dict[str, float] = json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout)
+        _worker("fill", home, folder)
+    answer: dict[str, float] = json.loads(_worker("measure", home, folder))
     return answer
+
+
+def _worker(task: str, home: Path, folder: Path) -> bytes:
+    command = [sys.executable, __file__, "--worker", task, "--folder", str(home)]
+    return subprocess.run(command, check=True, stdout=subprocess.PIPE, env=core.compiled(folder)).stdout
 
 
 def show(found: Mapping[int, Mapping[str, float]]) -> None:
