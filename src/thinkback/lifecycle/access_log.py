@@ -13,7 +13,7 @@ from thinkback.lifecycle.tiers import Access, extended_expiry, touch
 from thinkback.model import StoredRecord
 from thinkback.stores.base import Store
 
-MAX_PENDING = 256  # recalls before the log is written
+MAX_PENDING = 4096  # recalled memories before the log is written: one that is recalled often is written once
 MAX_AGE = (
     10 * SECOND
 )  # of the oldest recall before the log is written; an expiry extended by less does not force a write

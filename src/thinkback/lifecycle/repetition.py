@@ -95,12 +95,13 @@ def _bare(part: str) -> str:
         start += 1
     while end > start and _is_mark(part[end - 1], leading=False):
         end -= 1
-    return part[start:end] if any(_has_meaning(letter) for letter in part[start:end]) else ""
+    bare = part[start:end]
+    return bare if bare.isalnum() or any(map(_has_meaning, bare)) else ""
 
 
 def _is_mark(letter: str, leading: bool) -> bool:
     """Whether a character at the edge of a word is mere punctuation."""
-    if not unicodedata.category(letter).startswith("P"):
+    if letter.isalnum() or not unicodedata.category(letter).startswith("P"):
         return False
     return letter not in _SIGNS or (leading and letter in "?？")
 

@@ -14,7 +14,7 @@ from thinkback.lifecycle.repetition import holding, repeated, repetitions, state
 from thinkback.lifecycle.tiers import lifetime, with_expiry, with_lifetime
 from thinkback.model import REFLECTION, Draft, StoredRecord
 from thinkback.stores.base import EmbeddingSpace, Store
-from thinkback.stores.together import AddsUnlessFound, joined
+from thinkback.stores.together import adds_unless_found, joined
 
 BULK = 32  # repetitions in a batch of more memories are left to `tidy`, so that bulk writes stay fast
 
@@ -38,11 +38,12 @@ def remember(store: Store, drafts: Sequence[Draft], space: EmbeddingSpace | None
 
 def _said_first(store: Store, draft: Draft, space: EmbeddingSpace | None, now: int) -> list[StoredRecord] | None:
     """A draft that repeats nothing, written at once by a store that can tell; else None, and nothing was written."""
-    if not isinstance(store, AddsUnlessFound) or store.in_transaction:
+    adding = adds_unless_found(store)
+    if adding is None or store.in_transaction:
         return None
     statement = statement_in(draft)
     looked_for = [] if statement is None else [holding(statement.gist)]
-    return store.add_unless_found([draft], now, space, [query for query in looked_for if query.mode != "empty"])
+    return adding.add_unless_found([draft], now, space, [query for query in looked_for if query.mode != "empty"])
 
 
 def _within(records: Sequence[StoredRecord], drafts: Sequence[Draft]) -> dict[str, str]:

@@ -7,7 +7,7 @@ itself finds its answers there.
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import field
-from typing import Any, Protocol, cast, runtime_checkable
+from typing import Any, Protocol, cast
 
 import numpy as np
 
@@ -40,7 +40,6 @@ class ReadsTogether(Protocol):
         ...
 
 
-@runtime_checkable
 class AddsUnlessFound(Protocol):
     """A store that can look for what new memories may repeat in the statement that writes them."""
 
@@ -70,6 +69,11 @@ def joined(store: Store) -> AbstractContextManager[None]:
 def reads_together(store: Store) -> ReadsTogether | None:
     """The store if it is such a one."""
     return cast(ReadsTogether, store) if hasattr(store, "rehearse") else None  # a check of the protocol takes longer
+
+
+def adds_unless_found(store: Store) -> AddsUnlessFound | None:
+    """The store if it is such a one."""
+    return cast(AddsUnlessFound, store) if hasattr(store, "add_unless_found") else None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
