@@ -18,6 +18,7 @@ from thinkback.search.query.keywords import parse_keywords
 from thinkback.stores.base import Store
 from thinkback.stores.segmentation import segment
 from thinkback.stores.stemming import expression
+from thinkback.stores.together import holding_all
 from thinkback.values import dataclass
 
 MIN_WORDS = 3
@@ -131,8 +132,8 @@ def repeated(store: Store, drafts: Sequence[Draft], now: int) -> dict[int, str]:
         statement = statement_in(draft)
         if statement is None:
             continue
-        hits = store.search_keywords(holding(statement.gist), Filter(now=now, without_kinds=(REFLECTION,)), _CANDIDATES)
-        near = [r for r in store.get([hit.id for hit in hits]).values() if statement.resembles(statement_of(r))]
+        ids = holding_all(store, holding(statement.gist), Filter(now=now, without_kinds=(REFLECTION,)), _CANDIDATES)
+        near = [r for r in store.get(ids).values() if statement.resembles(statement_of(r))] if ids else []
         vectors = store.vectors([record.id for record in near]) if near else {}
         alike = [r for r in near if statement.repeats(statement_of(r), draft.vector, vectors.get(r.id))]
         if alike:

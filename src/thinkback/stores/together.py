@@ -1,4 +1,6 @@
-"""Several reads at once, for a store that pays for every statement, and several writes, for one that pays for every commit.
+"""What some stores can do at less cost, and how it is done with any other.
+
+Several reads at once, for a store that pays for every statement, and several writes, for one that pays for every commit.
 
 A search is rehearsed first: it finds nothing, and what it looks for is noted. The store reads all of that together, and the search
 itself finds its answers there.
@@ -11,7 +13,7 @@ from typing import Any, Protocol, cast
 
 import numpy as np
 
-from thinkback.model import Draft, Filter, KeywordQuery
+from thinkback.model import Draft, Filter, KeywordQuery, KeywordTerm
 from thinkback.stores.base import EmbeddingSpace, Records, Store
 from thinkback.values import dataclass
 
@@ -53,6 +55,14 @@ class AddsUnlessFound(Protocol):
         ...
 
 
+class FindsAll(Protocol):
+    """A store that can look words up without scoring what it finds, which costs little however frequent they are."""
+
+    def holding_all(self, terms: Sequence[KeywordTerm], filter: Filter, limit: int) -> Sequence[str] | None:
+        """The ids of all memories that hold every one of these words, perhaps of others too; None if they are more than that."""
+        ...
+
+
 class JoinsWrites(Protocol):
     """A store that can commit short writes of several threads together."""
 
@@ -64,6 +74,12 @@ class JoinsWrites(Protocol):
 def joined(store: Store) -> AbstractContextManager[None]:
     """A transaction of a few short writes, committed together with those of other threads if the store can do that."""
     return cast(JoinsWrites, store).joined() if hasattr(store, "joined") else store.transaction()
+
+
+def holding_all(store: Store, query: KeywordQuery, filter: Filter, limit: int) -> Sequence[str]:
+    """The ids of memories that hold all words of a query: all of them, or the best if there are more than so many."""
+    found = cast(FindsAll, store).holding_all(query.terms, filter, limit) if hasattr(store, "holding_all") else None
+    return [hit.id for hit in store.search_keywords(query, filter, limit)] if found is None else found
 
 
 def reads_together(store: Store) -> ReadsTogether | None:

@@ -3,13 +3,14 @@
 Both give the same scores to the last bit; the choice is one of speed alone.
 """
 
+import sys
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import apsw
 
 from thinkback.errors import InvalidInput
-from thinkback.model import REFLECTION, Filter, KeywordQuery, Scored
+from thinkback.model import REFLECTION, Filter, KeywordQuery, KeywordTerm, Scored
 from thinkback.stores.base import REFUSED
 from thinkback.stores.segmentation import segment
 from thinkback.stores.sqlite import damage
@@ -19,8 +20,10 @@ from thinkback.stores.sqlite.filters import clause
 from thinkback.stores.sqlite.fulltext import EXACT, HISTORY, PRESENT, THEMES, WEIGHTS, homes
 from thinkback.stores.sqlite.impact import Impact, best, tokens
 from thinkback.stores.sqlite.index_cache import View
-from thinkback.stores.stemming import STEMMED, by_forms, forms
+from thinkback.stores.stemming import STEMMED, by_forms, expression, forms
 
+_RAREST = 3  # words that are looked for first
+_PROBED = 64  # rows of a word that are read to tell how frequent it is
 PAYS_FROM_ROWS = 1000  # in smaller stores FTS5 is fast enough
 PAYS_FROM_SEARCH = 3  # a process that asks once or twice does not wait for the postings to be read
 
@@ -97,6 +100,38 @@ def search_table(
         query, lambda expression: connection.execute(sql, (expression, *passing.bindings, limit)).fetchall()
     )
     return [Scored(id, score) for id, score in found]
+
+
+def holding_all(
+    connection: apsw.Connection, terms: Sequence[KeywordTerm], filter: Filter, limit: int
+) -> list[str] | None:
+    """The ids of all that hold every one of these words, in no order, and perhaps of others that hold the rarest of them.
+
+    None if they are more. Nothing is scored: BM25 reads every row of every word, and so would a search for frequent words.
+    """
+    if homes(filter) != [PRESENT] or not terms:
+        return None
+    by_stem = _is_stemmed(connection, PRESENT)
+    single = (KeywordQuery("expert", (term,), (), expression(term)) for term in terms)
+    words = [(by_forms(query)[0] if by_stem else query).expression for query in single]
+    rarest = sorted(words, key=lambda word: _reached(connection, word), reverse=True)
+    passing = clause(filter)
+    sql = (
+        f"SELECT m.id FROM {PRESENT} f CROSS JOIN memories m ON m.seq = f.rowid "
+        f"WHERE f.{PRESENT} MATCH ? AND {passing.sql} LIMIT {limit + 1}"
+    )
+    for some in (rarest[:_RAREST], rarest):
+        found: list[Any] = connection.execute(sql, (" AND ".join(some), *passing.bindings)).fetchall()
+        if len(found) <= limit:
+            return [id for (id,) in found]
+    return None
+
+
+def _reached(connection: apsw.Connection, word: str) -> int:
+    """The row in which a word stands for the so-many-th time: the later, the rarer it is."""
+    sql = f"SELECT rowid FROM {PRESENT} WHERE {PRESENT} MATCH ? LIMIT 1 OFFSET {_PROBED}"
+    row: int | None = connection.execute(sql, (word,)).get
+    return sys.maxsize if row is None else row
 
 
 def asked(connection: apsw.Connection, table: str, query: KeywordQuery) -> tuple[KeywordQuery, str]:

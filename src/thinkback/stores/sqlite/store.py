@@ -21,6 +21,7 @@ from thinkback.model import (
     Draft,
     Filter,
     KeywordQuery,
+    KeywordTerm,
     Passages,
     StoredEdge,
     StoredEntry,
@@ -422,6 +423,11 @@ class SqliteStore:
                 return self._history.search_postings(connection, view, query, terms, filter, limit)
             found = keywords.search_postings(connection, view, query, terms, filter, limit)
             return keywords.with_reflections(connection, found, query, filter, limit)
+
+    def holding_all(self, terms: Sequence[KeywordTerm], filter: Filter, limit: int) -> Ids | None:
+        """The ids of memories that hold all these words, in no order; None if they are more."""
+        with self._connections.read() as connection:
+            return keywords.holding_all(connection, terms, filter, limit)
 
     def _search_history(self, connection: apsw.Connection, query: KeywordQuery, filter: Filter, limit: int) -> Scores:
         index = HistoryIndex() if self._connections.in_transaction else self._history
