@@ -207,8 +207,8 @@ def measure(server: Server, engine: str, place: str, names: list[str], asked: ar
         "add": lambda: pick(stores).add(words.drafts(1), NOW, SPACE),
         "remember": lambda: pick(memories).remember(words.text(18)),
     }
-    if mb:  # copies answer recalls alone
-        steps = {"recall": steps["recall"]}
+    if mb:  # a space that is written is answered by the server until it is read often again
+        steps = {name: steps[name] for name in ("keyword", "vector", "recall")}
     with counting(counted):
         for name, step in steps.items():
             if name not in ("add", "remember"):
@@ -247,7 +247,7 @@ def counting(counted: list[int]) -> Iterator[None]:
 def warm(items: list, what: str, words: Words, memories: int) -> None:
     """Asks each space until a process has read what it will keep; of many, twenty, for the server's own caches."""
     for item in items[:20]:
-        for _ in range(6 + memories // 250 if what == "recall" else 4):
+        for _ in range(6 + memories // 250):
             if what == "keyword":
                 item.search_keywords(parse_keywords(words.text(5)), Filter(now=NOW), 50)
             elif what == "vector":

@@ -122,6 +122,15 @@ def test_one_message_asks_whether_the_space_changed(memory: Memory, sent: list[s
     assert "BEGIN" not in sent[0]  # nothing has to be ended after it
 
 
+def test_a_search_outside_of_a_recall_asks_the_copy_too(memory: Memory, sent: list[str]) -> None:
+    _filled(memory)
+    store = memory.store
+    expected = [(by_keyword(store, "cat"), by_vector(store, "cat"), store.count(everything())) for _ in range(VIEWS)]
+    sent.clear()
+    assert (by_keyword(store, "cat"), by_vector(store, "cat"), store.count(everything())) == expected[0]
+    assert len(sent) == 3, sent
+
+
 def test_what_a_copy_does_not_hold_is_read_at_the_same_moment(spaces: PostgresSpaces, memory: Memory) -> None:
     """A copy and the server answer one view together, or the view is lost; a recall then reads everything again."""
     store = memory.store

@@ -20,11 +20,11 @@ from thinkback.stores.sqlite.filled import Contents, FilledStore
 from thinkback.stores.sqlite.generations import STORED
 from thinkback.values import dataclass
 
-COPIES_MB = 64
+COPIES_MB = 256
 _PAYS_FROM = 3  # views of an unchanged space
 _MEMORIES_A_VIEW = 250  # copying so many memories costs about what one recall saves
 # About how many bytes they take, with 384 numbers a vector; only used for a space that was never copied.
-_MEMORY, _WORD, _PASSAGE = 4500, 20, 3500
+_MEMORY, _WORD, _PASSAGE = 5400, 20, 3500
 _AGEING = 1000  # views after which earlier ones count half
 
 

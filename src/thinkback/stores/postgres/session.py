@@ -224,7 +224,7 @@ class Sessions:
             with self.view() as tx:
                 return work(tx)
 
-        return self._repeated(once)
+        return self.repeated(once)
 
     def in_view(self, tx: Tx, work: Callable[[Tx], T]) -> T:
         """Reads in a view that was opened before."""
@@ -244,7 +244,7 @@ class Sessions:
             with self.transaction() as tx:
                 return work(tx)
 
-        return self._repeated(once)
+        return self.repeated(once)
 
     @contextmanager
     def transaction(self) -> Iterator[Tx]:
@@ -342,7 +342,8 @@ class Sessions:
             time.sleep(_PAUSE_S * 2**attempt)
             self.server.discard_broken()
 
-    def _repeated(self, once: Callable[[], T]) -> T:
+    def repeated(self, once: Callable[[], T]) -> T:
+        """Tries again after a conflict or a lost connection, a few times; for work of which nothing was kept then."""
         for attempt in range(errors.TRIES - 1):
             try:
                 return once()

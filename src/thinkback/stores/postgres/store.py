@@ -172,6 +172,8 @@ class PostgresStore:
         return self._view is not None and bool(noting._noted)
 
     def _answer(self, method: str, *given: Any, **named: Any) -> Any:
+        if self._view is None and not self.in_transaction:
+            return self._sessions.repeated(lambda: self._viewed(method, given, named))
         call = Call(method, given, named)
         if self._copied is not None and _of_the_present(call):
             if self._noted is not None:
@@ -185,6 +187,11 @@ class PostgresStore:
         if isinstance(answer, Exception):
             raise answer
         return answer
+
+    def _viewed(self, method: str, given: Sequence[Any], named: Mapping[str, Any]) -> Any:
+        """An answer from a view of its own, because a copy may have it."""
+        with self.view() as view:
+            return view._answer(method, *given, **named)
 
     # -- memories
 

@@ -46,4 +46,5 @@ class FilledStore(SqliteStore):
         self._pinned = True
         self._words.keyword_searches = keywords.PAYS_FROM_SEARCH
         pages = connection.execute("SELECT page_count * page_size FROM pragma_page_count, pragma_page_size").get
-        self.size = pages + sum(vector.nbytes for vector in contents.vectors.values())
+        # Beside the pages searches keep the vectors in an array, and codes, terms and records that take about as much again.
+        self.size = pages + 2 * sum(vector.nbytes for vector in contents.vectors.values())
