@@ -10,8 +10,9 @@ from thinkback.stores.base import EmbeddingSpace
 from thinkback.stores.postgres import reads, words, writes
 from thinkback.stores.postgres.asks import Asks
 from thinkback.stores.postgres.filters import Params
+from thinkback.stores.postgres.insertion import Batch, insertion
 from thinkback.stores.postgres.session import Sessions, Tx
-from thinkback.stores.postgres.writes import COPIED_FROM, Batch, insertion, long_ones
+from thinkback.stores.postgres.writes import COPIED_FROM, long_ones
 from thinkback.stores.sqlite.generations import Generation, unit_rows
 from thinkback.stores.versions import first_version, refuse_twins
 

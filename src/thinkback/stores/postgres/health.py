@@ -12,9 +12,10 @@ from thinkback.model import REFLECTION, StoredRecord
 from thinkback.stores.base import Problem
 from thinkback.stores.postgres import generations, words
 from thinkback.stores.postgres.filters import Params
+from thinkback.stores.postgres.insertion import Batch, class_of
 from thinkback.stores.postgres.rows import COLUMNS, select, to_record
 from thinkback.stores.postgres.session import Tx
-from thinkback.stores.postgres.writes import Batch, class_of, copy_postings, put
+from thinkback.stores.postgres.writes import copy_postings, put
 from thinkback.stores.sqlite.generations import STORED, Generation
 from thinkback.stores.sqlite.snapshot import checked_version, version_key
 

@@ -4,7 +4,7 @@ A few memories are one statement, many are copied. Every write begins with the r
 need no further care.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -12,54 +12,17 @@ from typing import Any
 from thinkback.errors import Action, NotFound, Remedy, unknown_memory
 from thinkback.fields import STANDING, VERSIONED
 from thinkback.inputs import validate_changes
-from thinkback.model import REFLECTION, Draft, Passages, StoredRecord, Vector
+from thinkback.model import Draft, Passages, StoredRecord, Vector
 from thinkback.stores.base import EmbeddingSpace
 from thinkback.stores.postgres import generations, words
-from thinkback.stores.postgres.filters import Params
+from thinkback.stores.postgres.insertion import Batch, class_of, insertion, postings_of
 from thinkback.stores.postgres.rows import COLUMNS, NAMES, TYPES, to_record, to_row
-from thinkback.stores.postgres.schema import WIDEST_HEAD
-from thinkback.stores.postgres.session import COUNTERS, Counters, Tx, changed, counters_of
-from thinkback.stores.sqlite.generations import STORED, Generation, unit_rows
+from thinkback.stores.postgres.session import Counters, Tx, counters_of
+from thinkback.stores.sqlite.generations import Generation, unit_rows
 from thinkback.stores.versions import first_version, id_taken, next_version, passages_checked, positions, refuse_twins
-from thinkback.values import dataclass
 
 COPIED_FROM = 100  # so many memories at once are copied, not inserted
 _NO_VECTORS: tuple[list[int], Vector | None] = ([], None)
-
-_QUOTED = ", ".join(f'"{name}"' for name in NAMES)  # `user` is a word of SQL
-_POSITION = (
-    'coalesce(u."position", u.nth + coalesce((SELECT max(o.position) FROM thinkback.memories o '
-    "WHERE o.space = %(space)s AND o.thread = u.thread AND o.retired_at IS NULL), -1))"
-)
-_QUOTED_OF_U = ", ".join(f'u."{name}"' for name in NAMES)
-
-
-@dataclass(frozen=True, slots=True)
-class Batch:
-    """Versions to be written together, with their terms and vectors; `places` says which of them have a vector."""
-
-    records: Sequence[StoredRecord]
-    terms: Sequence[tuple[Mapping[str, int], int]]  # of each record: how often each term occurs, and how many there are
-    live: Generation | None = None
-    places: Sequence[int] = ()
-    vectors: Vector | None = None
-    long: Sequence[tuple[int, Passages, Vector]] = ()  # places of long texts, with their passages and those' unit rows
-
-    def moved(self) -> dict[str, int]:
-        """By how much the counters of the space move."""
-        total = dict.fromkeys(("documents", "tokens", "themes", "theme_tokens", "exact_tokens", "passages"), 0)
-        total["passages"] = sum(len(rows) for _, _, rows in self.long)
-        for record, (_, length) in zip(self.records, self.terms, strict=False):
-            rows, tokens = ("themes", "theme_tokens") if record.kind == REFLECTION else ("documents", "tokens")
-            total[rows] += 1
-            total[tokens] += length
-            total["exact_tokens"] += words.exact_length(record)
-        return total
-
-
-def class_of(record: StoredRecord) -> int:
-    """Which postings a version belongs to."""
-    return words.THEMES if record.kind == REFLECTION else words.PRESENT
 
 
 def add(
@@ -121,101 +84,6 @@ def put(tx: Tx, batch: Batch) -> Counters:
     return found
 
 
-# -- a few at once: one statement
-
-
-def insertion(
-    params: Params,
-    batch: Batch,
-    nth: Sequence[int | None] | None = None,
-    unless: Sequence[Sequence[str]] = (),
-) -> str:
-    """One statement that takes numbers, writes everything and returns the counters; no row, if the generation is another.
-
-    With `nth`, it gives the nth new position of its thread to each memory that has one there, and returns all positions too.
-    Nothing is written, and no row returned, if a present memory holds all terms of one of `unless`.
-    """
-    params |= {"count": len(batch.records), "live": None if batch.live is None else batch.live.number}
-    steps = "".join(f", {name} = {name} + {params.add(by, '::bigint')}" for name, by in batch.moved().items() if by)
-    parts = [
-        f"s AS (UPDATE thinkback.spaces s SET {changed(params)}, contents = contents + 1, "
-        f"last_seq = last_seq + %(count)s{steps} WHERE s.space = %(space)s "
-        f"AND (%(live)s::integer IS NULL OR s.live = %(live)s)"
-        f"{''.join(_unheld(params, terms) for terms in unless)} RETURNING {COUNTERS})"
-    ]
-    numbered = "s.last_seq - %(count)s + u.ord"
-    columns = list(zip(*map(to_row, batch.records), strict=True))
-    arrays = ", ".join(params.add(list(column), f"::{type}[]") for column, type in zip(columns, TYPES, strict=True))
-    if nth is None:
-        values, source = _QUOTED_OF_U, f"unnest({arrays}) WITH ORDINALITY AS u({_QUOTED}, ord)"
-    else:
-        places = params.add(list(nth), "::bigint[]")
-        values = _QUOTED_OF_U.replace('u."position"', _POSITION)
-        source = f"unnest({arrays}, {places}) WITH ORDINALITY AS u({_QUOTED}, nth, ord)"
-    parts.append(
-        f"m AS (INSERT INTO thinkback.memories (space, seq, changed, {_QUOTED}) "
-        f"SELECT %(space)s, {numbered}, s.changes, {values} FROM s, {source} RETURNING seq, position)"
-    )
-    tagged = [(tag, ord) for ord, record in enumerate(batch.records, 1) for tag in record.tags]
-    if tagged:
-        params["tags"], params["tag_ords"] = map(list, zip(*tagged, strict=True))
-        parts.append(
-            f"t AS (INSERT INTO thinkback.memory_tags (space, tag, seq) SELECT %(space)s, u.tag, {numbered} "
-            "FROM s, unnest(%(tags)s::text[], %(tag_ords)s::bigint[]) AS u(tag, ord))"
-        )
-    posted = list(_postings(batch, 1))
-    if posted:
-        names = ("class", "term", "ord", "tf", "len")
-        params |= zip((f"p_{name}" for name in names), map(list, zip(*posted, strict=True)), strict=True)
-        parts.append(
-            "p AS (INSERT INTO thinkback.postings (space, class, term, seq, tf, len) "
-            f"SELECT %(space)s, u.class, u.term, {numbered}, u.tf, u.len "
-            "FROM s, unnest(%(p_class)s::smallint[], %(p_term)s::text[], %(p_ord)s::bigint[], %(p_tf)s::integer[], "
-            "%(p_len)s::integer[]) AS u(class, term, ord, tf, len))"
-        )
-    if batch.live is not None and batch.vectors is not None:
-        head = "head" if batch.live.space.dimensions <= WIDEST_HEAD else "wide"
-        params["v_ord"] = [place + 1 for place in batch.places]
-        params["exact"] = [row.astype(STORED, copy=False).tobytes() for row in batch.vectors]
-        params["half"] = generations.halves(batch.vectors)
-        parts.append(
-            f"v AS (INSERT INTO thinkback.vectors (space, generation, seq, exact, {head}) "
-            f"SELECT %(space)s, %(live)s, {numbered}, u.exact, u.half "
-            "FROM s, unnest(%(v_ord)s::bigint[], %(exact)b, %(half)b) AS u(ord, exact, half))"
-        )
-    if batch.live is not None and batch.long:
-        head = "head" if batch.live.space.dimensions <= WIDEST_HEAD else "wide"
-        spans = [(place + 1, n, span) for place, its, _ in batch.long for n, span in enumerate(its.spans)]
-        params["l_ord"], params["l_ordinal"] = [ord for ord, _, _ in spans], [n for _, n, _ in spans]
-        params["l_first"], params["l_last"] = [s.start for _, _, s in spans], [s.end for _, _, s in spans]
-        params["l_exact"] = [row.astype(STORED, copy=False).tobytes() for _, _, rows in batch.long for row in rows]
-        params["l_half"] = [half for _, _, rows in batch.long for half in generations.halves(rows)]
-        parts.append(
-            f"l AS (INSERT INTO thinkback.passages (space, generation, seq, ordinal, first, last, exact, {head}) "
-            f"SELECT %(space)s, %(live)s, {numbered}, u.ordinal, u.first, u.last, u.exact, u.half "
-            "FROM s, unnest(%(l_ord)s::bigint[], %(l_ordinal)s::integer[], %(l_first)s::integer[], %(l_last)s::integer[], "
-            "%(l_exact)b, %(l_half)b) AS u(ord, ordinal, first, last, exact, half))"
-        )
-    also = "" if nth is None else ", (SELECT array_agg(m.position ORDER BY m.seq) FROM m)"
-    return f"WITH {', '.join(parts)} SELECT {COUNTERS}{also} FROM s"
-
-
-def _unheld(params: Params, terms: Sequence[str]) -> str:
-    """The condition that no present memory holds all these terms."""
-    return (
-        f" AND NOT EXISTS (SELECT 1 FROM thinkback.postings p WHERE p.space = %(space)s AND p.class = {words.PRESENT} "
-        f"AND p.term = ANY({params.add(list(terms), '::text[]')}) "
-        f"GROUP BY p.seq HAVING count(*) = {params.add(len(terms))})"
-    )
-
-
-def _postings(batch: Batch, first: int) -> Iterator[tuple[int, str, int, int, int]]:
-    for seq, (record, (terms, length)) in enumerate(zip(batch.records, batch.terms, strict=False), first):
-        number = class_of(record)
-        for term, count in terms.items():
-            yield number, term, seq, count, length
-
-
 # -- many at once
 
 
@@ -228,7 +96,7 @@ def _copy(tx: Tx, batch: Batch, first: int, changed: int) -> None:
         ((seq, changed, *to_row(record)) for seq, record in numbered),
     )
     tx.copy("memory_tags", ("tag", "seq"), ("text", "int8"), ((tag, seq) for seq, r in numbered for tag in r.tags))
-    copy_postings(tx, _postings(batch, first))
+    copy_postings(tx, postings_of(batch, first))
     if batch.live is not None and batch.vectors is not None:
         seqs = [first + place for place in batch.places]
         rows = generations.columns(batch.live.number, seqs, batch.vectors)
