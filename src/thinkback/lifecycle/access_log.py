@@ -32,8 +32,10 @@ class Batch:
 
     def add(self, id: str, access: Access, since: int, due: int | None) -> None:
         """Add recalls of one memory."""
-        known = self.accesses.get(id, Access(0, access.last))
-        self.accesses[id] = Access(known.count + access.count, max(known.last, access.last))
+        known = self.accesses.get(id)
+        self.accesses[id] = (
+            access if known is None else Access(known.count + access.count, max(known.last, access.last))
+        )
         self.total += access.count
         self.since = since if self.since is None else min(self.since, since)
         if due is not None:
@@ -66,11 +68,11 @@ class AccessLog:
         with self._lock:
             if self._closed:
                 return
-            batch = self._batches[-1]
+            batch, access = self._batches[-1], Access(1, now)
             for record in records:
                 end = extended_expiry(record, now) if record.slides else None
                 due = None if end is None else record.expires_at
-                batch.add(record.id, Access(1, now), now, due)
+                batch.add(record.id, access, now, due)
                 if end is not None and due is not None:
                     gained = max(gained, end - due)
             waited = 0 if batch.since is None else now - batch.since

@@ -146,7 +146,7 @@ def coverage(counts: Floats, rare: Floats) -> Floats:
 
 def bm25(counts: Floats, rare: Floats, lengths: Sequence[int]) -> Floats:
     """Each passage's BM25 among the passages of its memory, 1 for the best; 0 everywhere if no word of the query occurs."""
-    relative = np.array(lengths) / max(float(np.mean(lengths)), 1.0)
+    relative = np.array(lengths) / max(sum(lengths) / len(lengths), 1.0)
     damping = _SATURATED * (1 - _BY_LENGTH + _BY_LENGTH * relative)
     return _of_best((rare * (_SATURATED + 1) * counts / (counts + damping)).sum(axis=0))
 

@@ -55,7 +55,7 @@ def rank(gathered: Gathered, recipe: Recipe) -> Ordered:
     weights, terms = active(recipe, runs, gathered.query) if gathered.searched else ({}, [])
     fused = recipe.fusion.fuse(runs, weights) if gathered.searched else _unscored(runs)
     ledger = relevance(fused.ledger, recipe.relevance) if fused.by_score else fused.ledger
-    records = tuple(gathered.records[id] for id in ledger.ids)
+    records = tuple(map(gathered.records.__getitem__, ledger.ids))
     links = Links.between(ledger.ids, gathered.edges) if gathered.edges else None
     where = None if gathered.gaps is None else places(records, gathered.gaps)
     skipped = [(run.leg, run.skipped) for run in gathered.runs if run.skipped is not None]

@@ -60,6 +60,7 @@ VERDICTS = {**VECTORS, PRIOR: -24.17, "verdict": 0.086, "own verdict": 0.19}
 CALIBRATED = ("e5-small",)  # embedders whose cosines the weights of VECTORS are for
 
 _WORD = re.compile(r"[^\W_]+")
+_SEPARATORS = {sign: " " for sign in range(128) if not chr(sign).isalnum()}
 _ENDINGS = (
     *(
         "ations",
@@ -155,10 +156,13 @@ def _read(record: StoredRecord, shown: str, asked: Sequence[_Word], heads: froze
     `heads` are the first letters of what is asked for: a stem begins as its word does.
     """
     text = (record.essence or shown if record.kind == REFLECTION else shown)[:LONGEST].lower()
-    places: dict[str, list[int]] = {}
-    likely = [(place, word) for place, word in enumerate(_WORD.findall(text)) if word[:3] in heads]
-    for place, word in likely:
-        places.setdefault(stem(word), []).append(place)
+    words = _words(text)
+    likely = {word: stem(word) for word in set(words) if word[:3] in heads}
+    places: dict[str, list[int]] = {stemmed: [] for stemmed in likely.values()}
+    if pairs and places:
+        for place, word in enumerate(words):
+            if word in likely:
+                places[likely[word]].append(place)
     if record.speaker or record.tags:
         for word in _WORD.findall(" ".join(((record.speaker or "").lower(), *record.tags))):
             places.setdefault(stem(word), [])
@@ -166,6 +170,11 @@ def _read(record: StoredRecord, shown: str, asked: Sequence[_Word], heads: froze
     found = [places.get(word.stem, ()) for word in asked] if pairs else []
     close = {number for number, (some, others) in enumerate(pairwise(found)) if _are_close(some, others)}
     return _Reading(has, sum(has), close)
+
+
+def _words(text: str) -> list[str]:
+    """The runs of letters and digits."""
+    return text.translate(_SEPARATORS).split() if text.isascii() else _WORD.findall(text)
 
 
 def _are_close(some: Sequence[int], others: Sequence[int]) -> bool:

@@ -19,9 +19,10 @@ FLAGS = ("asks", "short", "long", "document", "user", "assistant", "preference",
 TIER_SALIENCE = {"procedural": 0.95, "semantic": 0.90, "episodic": 0.55, "working": 0.30, "unknown": 0.50}
 SHORT_LIVED = ("working", "episodic")
 UNSCORED_IMPORTANCE = 0.5
-LONGEST_PAIRED = 2000  # characters
-_SPREAD = np.uint8(37)
-_FULL = b"\xff" * 32
+LONGEST_PAIRED = 20_000  # characters
+_PAIRS = 1024
+_SPREAD = 37  # of 255 letters within 16 bits
+_FULL = b"\xff" * (_PAIRS // 8)
 
 Traits = NDArray[np.void]
 _DTYPE = np.dtype(
@@ -31,10 +32,10 @@ _DTYPE = np.dtype(
         ("quality", np.float64),  # at any time; not a number for short-lived tiers
         ("thread", np.int64),  # a hash of the thread, 0 for none
         ("speaker", np.int64),  # a hash of the speaker, 0 for none
-        ("pairs", np.uint64, 4),  # which pairs of letters the lower-cased text has, by hash
+        ("pairs", np.uint64, _PAIRS // 64),  # which pairs of letters the lower-cased text has, by hash
     ]
 )
-_pack = struct.Struct("=9?7xdqq32s").pack
+_pack = struct.Struct(f"=9?7xdqq{_PAIRS // 8}s").pack
 _packed = attrgetter("packed")
 _keep: Any = StoredRecord.packed.__set__  # type: ignore[attr-defined]  # a record is frozen, but this is no part of its value
 
@@ -77,28 +78,28 @@ def _read(record: StoredRecord, pairs: bytes) -> bytes:
 
 def may_have(read: Traits, words: Sequence[str]) -> NDArray[np.bool_]:
     """For every word and record False only if the lower-cased text does not have it: some pair of its letters is missing."""
-    wanted = np.frombuffer(b"".join(map(_pairs_of, words)), dtype=np.uint64).reshape(len(words), 1, 4)
+    wanted = np.frombuffer(b"".join(map(_pairs_of, words)), dtype=np.uint64).reshape(len(words), 1, _PAIRS // 64)
     return np.asarray(((read["pairs"] & wanted) == wanted).all(axis=2))
 
 
 def _pairs(texts: Sequence[str]) -> list[bytes]:
-    """A set of 256 bits for every text, each for some pairs of bytes; that of a long text, which has most pairs, is full."""
+    """A set of bits for every text, each for some pairs of bytes; that of a long text, which has most pairs, is full."""
     spelt = [b"" if len(text) > LONGEST_PAIRED else text.lower().encode("utf-8", "surrogatepass") for text in texts]
-    letters = np.frombuffer(b"\0".join([*spelt, b""]), dtype=np.uint8)
+    letters = np.frombuffer(b"\0".join([*spelt, b""]), dtype=np.uint8).astype(np.uint16)
     owners = np.repeat(np.arange(len(texts)), [len(one) + 1 for one in spelt])[:-1]
-    bits = np.zeros((len(texts), 256), dtype=np.bool_)
-    bits[owners, letters[:-1] * _SPREAD + letters[1:]] = True
+    bits = np.zeros((len(texts), _PAIRS), dtype=np.bool_)
+    bits[owners, (letters[:-1] * _SPREAD + letters[1:]) % _PAIRS] = True
     packed = np.packbits(bits, axis=1).tobytes()
-    sets = [packed[at : at + 32] for at in range(0, len(packed), 32)]
+    sets = [packed[at : at + _PAIRS // 8] for at in range(0, len(packed), _PAIRS // 8)]
     return [_FULL if len(text) > LONGEST_PAIRED else one for text, one in zip(texts, sets, strict=True)]
 
 
 @lru_cache(maxsize=1024)
 def _pairs_of(word: str) -> bytes:
     """The set of the pairs inside a word, without those at its ends."""
-    letters, bits = word.encode("utf-8", "surrogatepass"), bytearray(32)
+    letters, bits = word.encode("utf-8", "surrogatepass"), bytearray(_PAIRS // 8)
     for one, other in pairwise(letters):
-        place = (one * int(_SPREAD) + other) % 256
+        place = (one * _SPREAD + other) % _PAIRS
         bits[place // 8] |= 128 >> place % 8
     return bytes(bits)
 

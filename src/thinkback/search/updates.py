@@ -37,9 +37,14 @@ _NOT_OF_TODAY = re.compile(
 Fact = tuple[str, str, frozenset[str]]  # unit, value, and the words around it
 
 
+def asks_for_value(question: str) -> bool:
+    """Whether a question asks for a value of today."""
+    return _VALUE.search(question) is not None and _NOT_OF_TODAY.search(question) is None
+
+
 def replaced(records: Sequence[StoredRecord], question: str) -> Mapping[str, str]:
     """Of these memories, the id of a newer one by each older one that it seems to replace, for a question of today."""
-    if _VALUE.search(question) is None or _NOT_OF_TODAY.search(question):
+    if not asks_for_value(question):
         return {}
     asked = frozenset(map(_stem, _words(question)))
     shared = SHARED if len(asked) < MANY else SHARED + 1

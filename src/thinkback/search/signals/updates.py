@@ -6,10 +6,11 @@ import numpy as np
 
 from thinkback.model import Floats
 from thinkback.search.signals.base import Scene, Signal, Skip
-from thinkback.search.updates import replaced
+from thinkback.search.updates import asks_for_value, replaced
 from thinkback.values import dataclass
 
 _STEP = 1e-6
+_NONE = Skip("no candidate seems to replace another")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -20,11 +21,13 @@ class Updates(Signal):
     top: int = 12
 
     def values(self, scene: Scene) -> Floats | Skip:
+        if not asks_for_value(scene.query.text):
+            return _NONE
         best = np.argsort(-scene.totals, kind="stable")[: self.top]
         rows = {scene.records[row].id: int(row) for row in best}
         found = replaced([scene.records[row] for row in best], scene.query.text)
         if not found:
-            return Skip("no candidate seems to replace another")
+            return _NONE
         raised = scene.totals.copy()
         pairs = [(rows[newer], rows[older]) for older, newer in found.items()]
         for newer, older in sorted(
