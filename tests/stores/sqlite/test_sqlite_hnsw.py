@@ -11,7 +11,6 @@ from thinkback.errors import MissingExtra, RecipeError
 from thinkback.model import Draft, Filter, Scored
 from thinkback.search.legs import VectorLeg
 from thinkback.stores.base import EmbeddingSpace
-from thinkback.stores.index import graphs
 from thinkback.stores.index.folder import Folder
 from thinkback.stores.sqlite import SqliteStore, derived, keywords
 from thinkback.stores.sqlite import store as stores
@@ -141,7 +140,7 @@ def test_a_small_store_is_searched_exactly(tmp_path: Path) -> None:
 
 
 def test_without_the_library_the_remedy_is_told(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(graphs, "find_spec", lambda name: None)
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     with SqliteStore(path) as store, raises(MissingExtra, "missing_extra"):
         store.search_hnsw(vectors(1)[0], EVERYTHING, 5)
 
