@@ -15,7 +15,7 @@ search together, in the way its own documentation gives; `floor` is tantivy and 
     cold s   from the start of the work of a new process, with its imports but NumPy's, to its first answer; the next column is the
              processor time of the same, then the time until the third answer. Modules are compiled, as in an installation
     overlap  share of the ten nearest by exact cosine that the system's own vector search returns
-    private  memory of the asking process that it shares with no other, in MB; `shared` is the rest of its resident memory
+    private  memory that the asking process took and shares with no other, in MB; `shared` is the rest of what became resident
     disk     MB of all files; ingest is memories a second of wall time
 """
 
@@ -329,6 +329,7 @@ SYSTEMS = {
 
 def measure(system: System, data: core.Data, home: Path) -> dict[str, float]:
     """Cold and warm questions, memory, and overlap with exact search, in this process."""
+    held = memory_of_this_process()  # by the texts and vectors
     began, worked = time.perf_counter(), time.process_time()
     ask, near = system.open(home)
     ask(data.questions[0], data.question_vectors[0])
@@ -342,7 +343,7 @@ def measure(system: System, data: core.Data, home: Path) -> dict[str, float]:
         ask(text, vector)
         cpus.append(time.process_time() - cpu)
         walls.append(time.perf_counter() - wall)
-    private, shared = memory_of_this_process()
+    private, shared = (now - before for now, before in zip(memory_of_this_process(), held, strict=True))
     return {
         "cpu_ms": 1000 * float(np.median(cpus)),
         "wall_ms": 1000 * float(np.median(walls)),

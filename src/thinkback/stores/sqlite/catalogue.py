@@ -4,7 +4,7 @@ A catalogue is immutable. A newer one may share its buffers, because it writes o
 """
 
 from bisect import bisect
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
 from functools import partial
 from itertools import accumulate
@@ -58,6 +58,23 @@ _APART = {"now", "ids", "metadata", "where", "everything"}
 _lasting_part = attrgetter(
     *(name for name in Filter.__slots__ if name not in _APART)
 )  # what does not depend on the time
+
+
+class Columns(dict[str, NDArray[Any]]):
+    """Columns in mapped segments, each put together when it is first asked for; few filters ask for more than some."""
+
+    def __init__(self, segments: Sequence[Mapping[str, NDArray[Any]]]) -> None:
+        super().__init__()
+        self._segments = segments
+
+    def __missing__(self, name: str) -> NDArray[Any]:
+        self[name] = found = joined([arrays[name] for arrays in self._segments], dict(COLUMNS)[name])
+        return found
+
+
+def joined(parts: Sequence[NDArray[Any]], kind: Any) -> NDArray[Any]:
+    """One array of several."""
+    return np.concatenate([np.zeros(0, dtype=kind), *(part.astype(kind, copy=False) for part in parts)])
 
 
 class Ids:
@@ -348,7 +365,7 @@ def _with_appended(old: Catalogue, rows: Sequence[tuple[Any, ...]]) -> Catalogue
         return old
     size = old.size + len(rows)
     values = _values(rows)
-    columns = {name: extended(column, old.size, values[name]) for name, column in old.columns.items()}
+    columns = {name: extended(old.columns[name], old.size, values[name]) for name, _ in COLUMNS}
     old.ids.put(old.size, [row[1] for row in rows])
     numbers = extended(old.seqs, old.size, np.array([row[0] for row in rows], dtype=np.int64))
     alive = np.concatenate([old.alive, np.ones(len(rows), dtype=np.bool_)])
@@ -359,7 +376,7 @@ def _with_changed(old: Catalogue, rows: Sequence[tuple[Any, ...]]) -> Catalogue:
     if not rows:
         return old
     values, places = _values(rows), old.rows([row[0] for row in rows])
-    columns = {name: column.copy() for name, column in old.columns.items()}
+    columns = {name: old.columns[name].copy() for name, _ in COLUMNS}
     for name, column in columns.items():
         column[places] = values[name]
     return replace(old, columns=columns)

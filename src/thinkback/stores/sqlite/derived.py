@@ -27,7 +27,7 @@ from thinkback.stores.index.graphs import Graph
 from thinkback.stores.index.postings import MappedPostings, Triples
 from thinkback.stores.sqlite import counters, generations, journal
 from thinkback.stores.sqlite import impact as impacts
-from thinkback.stores.sqlite.catalogue import COLUMNS, Catalogue, Ids, integers
+from thinkback.stores.sqlite.catalogue import COLUMNS, Catalogue, Columns, Ids, integers, joined
 from thinkback.stores.sqlite.generations import STORED
 from thinkback.stores.sqlite.index_cache import Mapped, View
 from thinkback.stores.sqlite.kept_vectors import KeptVectors
@@ -257,7 +257,7 @@ def _view(manifest: Manifest, found: Sequence[Arrays], live: generations.Generat
     catalogue = _catalogue(manifest.changes, found)
     firsts = np.cumsum([0, *(len(arrays["seqs"]) for arrays in found)]).tolist()
     parts = tuple(_postings(first, arrays) for first, arrays in zip(firsts, found, strict=False))
-    lengths = _joined([arrays["lengths"] for arrays in found], np.dtype(np.int64))
+    lengths = joined([arrays["lengths"] for arrays in found], np.int64)
     matrix = None
     if live is not None and live.number == manifest.generation:
         matrix = _matrix(live, firsts, found)
@@ -265,14 +265,11 @@ def _view(manifest: Manifest, found: Sequence[Arrays], live: generations.Generat
 
 
 def _catalogue(changes: int, found: Sequence[Arrays]) -> Catalogue:
-    columns = {name: _joined([arrays[name] for arrays in found], np.dtype(kind)) for name, kind in COLUMNS}
-    seqs = _joined([arrays["seqs"] for arrays in found], np.dtype(np.int64))
+    if not all(arrays.keys() >= {name for name, _ in COLUMNS} for arrays in found):
+        raise Unusable("a segment lacks a column")
+    seqs = joined([arrays["seqs"] for arrays in found], np.int64)
     ids = Ids([(arrays["ids"], arrays["id_ends"]) for arrays in found])
-    return Catalogue(changes, len(seqs), ids, seqs, np.ones(len(seqs), dtype=np.bool_), 0, columns)
-
-
-def _joined(parts: Sequence[NDArray[Any]], kind: np.dtype[Any]) -> NDArray[Any]:
-    return np.concatenate([np.zeros(0, dtype=kind), *(part.astype(kind, copy=False) for part in parts)])
+    return Catalogue(changes, len(seqs), ids, seqs, np.ones(len(seqs), dtype=np.bool_), 0, Columns(found))
 
 
 def _postings(first: int, arrays: Arrays) -> MappedPostings:
@@ -281,7 +278,7 @@ def _postings(first: int, arrays: Arrays) -> MappedPostings:
 
 
 def _matrix(live: generations.Generation, firsts: Sequence[int], found: Sequence[Arrays]) -> Matrix:
-    coded = _joined([arrays["coded"] for arrays in found], np.dtype(np.bool_))
+    coded = joined([arrays["coded"] for arrays in found], np.bool_)
     blocks = tuple((first, _block(arrays)) for first, arrays in zip(firsts, found, strict=False))
     return Matrix(
         live,
