@@ -1,11 +1,12 @@
 """Postings in memory give FTS5's own scores, to the last bit, whatever happened to the store before."""
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from thinkback.model import Draft, Filter
 from thinkback.search.query.keywords import parse_keywords
-from thinkback.stores.sqlite import SqliteStore, keywords
+from thinkback.stores.sqlite import SqliteStore, impact, keywords
 from thinkback.stores.sqlite.impact import tokens
 
 NOW = 1_770_000_000_000_000
@@ -54,10 +55,14 @@ def _search_both(store: SqliteStore, text: str, filter: Filter, limit: int) -> l
     return [[(hit.id, hit.score) for hit in hits] for hits in found]
 
 
+@pytest.mark.parametrize("few", [1, impact._FEW])  # how few rows pass a filter that are scored apart
 @settings(max_examples=60, deadline=None)
-@given(steps, st.lists(texts, min_size=1, max_size=4), st.integers(1, 6))
-def test_postings_score_as_fts5_does(steps: list[tuple[str, int, str, bool]], queries: list[str], limit: int) -> None:
-    with SqliteStore(":memory:") as store:
+@given(steps=steps, queries=st.lists(texts, min_size=1, max_size=4), limit=st.integers(1, 6))
+def test_postings_score_as_fts5_does(
+    few: int, steps: list[tuple[str, int, str, bool]], queries: list[str], limit: int
+) -> None:
+    with pytest.MonkeyPatch.context() as patch, SqliteStore(":memory:") as store:
+        patch.setattr(impact, "_FEW", few)
         present: list[str] = []
         for action, place, text, search_now in steps:
             if action == "add":

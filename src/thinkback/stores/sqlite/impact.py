@@ -32,6 +32,8 @@ _STEMMED = STEMMED.encode()
 _REBUILD_SHARE = 4  # rebuilt from the index when the later segments hold more than a quarter of the first one's rows
 _REBUILD_ROWS = 2000
 _TOKENS_KEPT = 10_000
+_MOST_APART = 2048  # rows that are looked up in the postings one by one
+_FEW = 32  # and at most one row in so many
 _MOST_GAINS = 1_000_000  # of terms that are kept; each takes 16 bytes
 
 
@@ -57,23 +59,46 @@ class Segment:
         )
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Gain:
+    """What a term adds to the scores of its rows; a row stands once, in order, unless forms of a word share it."""
+
+    rows: Rows
+    gains: Floats
+    in_order: bool
+
+    @classmethod
+    def of(cls, parts: Sequence[tuple[NDArray[Any], Floats]]) -> "Gain":
+        rows = np.concatenate([np.zeros(0, dtype=np.intp), *(rows for rows, _ in parts)])
+        return cls(
+            rows, np.concatenate([np.zeros(0), *(gains for _, gains in parts)]), bool((rows[1:] > rows[:-1]).all())
+        )
+
+    def at(self, rows: Rows) -> Floats:
+        """What it adds to the scores of these rows."""
+        if not len(self.rows):
+            return np.zeros(len(rows))
+        places = np.searchsorted(self.rows, rows)
+        places[places == len(self.rows)] = 0
+        return np.where(self.rows[places] == rows, self.gains[places], 0.0)
+
+
 class Gains:
-    """The rows of terms that were asked for, and what each adds to their scores, at one state of the index."""
+    """The terms that were asked for, at one state of the index."""
 
     def __init__(self) -> None:
-        self._found: dict[Term, tuple[Rows, Floats]] = {}
+        self._found: dict[Term, Gain] = {}
         self._size = 0
 
-    def get(self, term: Term) -> tuple[Rows, Floats] | None:
+    def get(self, term: Term) -> Gain | None:
         return self._found.get(term)
 
-    def put(self, term: Term, parts: Sequence[tuple[NDArray[Any], Floats]]) -> tuple[Rows, Floats]:
-        rows = np.concatenate([np.zeros(0, dtype=np.intp), *(rows for rows, _ in parts)])
-        found = rows, np.concatenate([np.zeros(0), *(gains for _, gains in parts)])
-        if self._size + len(rows) > _MOST_GAINS:
+    def put(self, term: Term, parts: Sequence[tuple[NDArray[Any], Floats]]) -> Gain:
+        found = Gain.of(parts)
+        if self._size + len(found.rows) > _MOST_GAINS:
             self._found, self._size = {}, 0
         self._found[term] = found
-        self._size += len(rows) + 1
+        self._size += len(found.rows) + 1
         return found
 
 
@@ -90,18 +115,29 @@ class Impact:
 
     def scores(self, terms: Sequence[Term], catalogue: Catalogue) -> Floats:
         """The BM25 score of every row; 0 where no term occurs. Forms of a word that are given together share a weight."""
-        found = [self.known.get(term) or self.known.put(term, self._gains(term, catalogue)) for term in terms]
-        if not found:
-            return np.zeros(catalogue.size)
-        # Sums term by term, in the order of the terms.
-        rows, gains = (np.concatenate(parts) for parts in zip(*found, strict=True))
-        return np.asarray(np.bincount(rows, gains, catalogue.size), dtype=np.float64)
+        return _summed(self._terms(terms, catalogue), catalogue.size)
+
+    def best(self, terms: Sequence[Term], catalogue: Catalogue, passing: Mask, limit: int) -> tuple[Rows, Floats]:
+        """The rows with the highest positive scores, including ties with the last one, and their scores."""
+        found, count = self._terms(terms, catalogue), int(np.count_nonzero(passing))
+        if count > min(_MOST_APART, len(passing) // _FEW) or not all(gain.in_order for gain in found):
+            scores = _summed(found, catalogue.size)
+            rows = best(scores, None if count == len(passing) else passing, limit)
+            return rows, scores[rows]
+        rows, scores = np.flatnonzero(passing), np.zeros(count)
+        for gain in found:  # term by term in their order, as for all rows
+            scores += gain.at(rows)
+        places = best(scores, None, limit)
+        return rows[places], scores[places]
+
+    def _terms(self, terms: Sequence[Term], catalogue: Catalogue) -> list[Gain]:
+        return [self.known.get(term) or self.known.put(term, self._gains(term, catalogue)) for term in terms]
 
     def count(self, term: bytes, catalogue: Catalogue) -> int:
         """How many living rows hold a term."""
         known = self.known.get(term)
         if known is not None:
-            return len(known[0])
+            return len(known.rows)
         total = 0
         for segment in self.segments:
             if isinstance(segment, MappedPostings) and not catalogue.dead:
@@ -138,9 +174,17 @@ def _postings(
     return rows, frequencies
 
 
-def best(scores: Floats, passing: Mask, limit: int) -> Rows:
+def _summed(found: Sequence[Gain], size: int) -> Floats:
+    """What terms add to the score of every row, in the order of the terms."""
+    if not found:
+        return np.zeros(size)
+    rows, gains = np.concatenate([gain.rows for gain in found]), np.concatenate([gain.gains for gain in found])
+    return np.asarray(np.bincount(rows, gains, size), dtype=np.float64)
+
+
+def best(scores: Floats, passing: Mask | None, limit: int) -> Rows:
     """The rows with the highest positive scores, including ties with the last one; unordered."""
-    rows = foremost(scores, None if passing.all() else passing, limit)
+    rows = foremost(scores, passing, limit)
     return rows[scores[rows] > 0.0]
 
 

@@ -18,7 +18,7 @@ from thinkback.stores.sqlite.bm25 import BY_FORMS
 from thinkback.stores.sqlite.catalogue import Catalogue
 from thinkback.stores.sqlite.filters import clause
 from thinkback.stores.sqlite.fulltext import EXACT, HISTORY, PRESENT, THEMES, WEIGHTS, homes
-from thinkback.stores.sqlite.impact import Impact, best, tokens
+from thinkback.stores.sqlite.impact import Impact, tokens
 from thinkback.stores.sqlite.index_cache import View
 from thinkback.stores.stemming import STEMMED, by_forms, expression, forms
 
@@ -57,9 +57,9 @@ def search_postings(
         return []
     if PRESENT not in homes(filter):
         return []
-    scores = view.impact.scores(all_forms(connection, query) if view.impact.stemmed else terms, view.catalogue)
-    rows = best(scores, view.catalogue.mask(filter, connection), limit)
-    return view.catalogue.best(rows, scores[rows], limit)
+    asked = all_forms(connection, query) if view.impact.stemmed else terms
+    found = view.impact.best(asked, view.catalogue, view.catalogue.mask(filter, connection), limit)
+    return view.catalogue.best(*found, limit)
 
 
 def search(connection: apsw.Connection, query: KeywordQuery, filter: Filter, limit: int) -> list[Scored]:
