@@ -1,5 +1,6 @@
 """What happens when things go wrong: each fault has one clear error, and nothing acknowledged is lost."""
 
+import shutil
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -57,7 +58,17 @@ def test_a_killed_server_loses_no_acknowledged_write(mortal: LocalServer) -> Non
             except (StoreUnreachable, StoreBusy, StoreError):
                 return
 
-    writers = [threading.Thread(target=write) for _ in range(3)]
+    met: list[StoreError] = []
+
+    def read() -> None:
+        try:
+            while not stop.is_set():
+                with store.view() as view:
+                    by_keyword(view, "cat")
+        except StoreError as error:
+            met.append(error)
+
+    writers = [threading.Thread(target=work) for work in (write, write, write, read, read)]
     for writer in writers:
         writer.start()
     while len(kept) < 30:
@@ -65,6 +76,8 @@ def test_a_killed_server_loses_no_acknowledged_write(mortal: LocalServer) -> Non
     mortal.kill()
     for writer in writers:
         writer.join(60)
+    assert [error for error in met if not isinstance(error, StoreUnreachable | StoreBusy)] == []
+    assert len(met) == 2
     mortal.restart()
     _reached(store)
     assert set(kept) <= set(store.get(kept))
@@ -403,5 +416,58 @@ def test_a_standby_reads_and_says_that_it_takes_no_writes(server: LocalServer) -
 def test_citus_is_asked_for_by_name(server: LocalServer) -> None:
     with raises(StoreError, "citus_missing"):
         admin.distribute(server.database())
-    statements = " ".join(admin.distribution())
-    assert all(f"'thinkback.{table}'" in statements for table in (*schema.BY_SPACE, *schema.EVERYWHERE))
+
+
+# What Citus demands of a table, by functions of its names and arguments that only look.
+_CITUS = """
+CREATE TABLE public.distributed (name text PRIMARY KEY, by text, beside text);
+CREATE FUNCTION public.create_reference_table(place regclass) RETURNS void LANGUAGE sql AS
+$$ INSERT INTO public.distributed VALUES (place::text, NULL, NULL) $$;
+CREATE FUNCTION public.create_distributed_table(place regclass, by text, colocate_with text DEFAULT NULL)
+RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+    IF EXISTS (SELECT 1 FROM pg_index i WHERE i.indrelid = place AND i.indisunique AND NOT EXISTS (
+        SELECT 1 FROM pg_attribute a WHERE a.attrelid = place AND a.attname = by
+        AND a.attnum = ANY(i.indkey[0:i.indnkeyatts - 1]))) THEN
+        RAISE EXCEPTION 'a unique index of % lacks %', place, by;
+    END IF;
+    IF EXISTS (SELECT 1 FROM pg_constraint c WHERE c.conrelid = place AND c.contype = 'f') THEN
+        RAISE EXCEPTION '% has foreign keys', place;
+    END IF;
+    IF colocate_with IS NOT NULL AND NOT EXISTS (SELECT 1 FROM public.distributed d WHERE d.name = colocate_with) THEN
+        RAISE EXCEPTION '% is not distributed', colocate_with;
+    END IF;
+    INSERT INTO public.distributed VALUES (place::text, by, colocate_with);
+END $$;
+"""
+
+
+def test_every_table_is_one_that_citus_can_distribute(server: LocalServer) -> None:
+    """By an extension of that name, made for the test: unique indexes hold the space, and all lie beside the first table."""
+    url = server.database()
+    folder = Path(f"{server.folder}-citus")
+    (folder / "extension").mkdir(parents=True)
+    (folder / "extension" / "citus.control").write_text("default_version = '1'\n")
+    (folder / "extension" / "citus--1.sql").write_text(_CITUS)
+    for path in (folder, folder / "extension", *(folder / "extension").iterdir()):
+        path.chmod(0o755)
+    try:
+        with psycopg.connect(url, autocommit=True) as connection:
+            connection.execute(f"SET extension_control_path = '{folder}:$system'")  # type: ignore[arg-type]
+            connection.execute("CREATE EXTENSION citus")
+            assert admin.distribute(url) == list(schema.BY_SPACE)
+            rows = connection.execute("SELECT d.name, d.by, d.beside FROM public.distributed d").fetchall()
+    finally:
+        shutil.rmtree(folder)
+    first, *others = (f"thinkback.{table}" for table in schema.BY_SPACE)
+    expected = {(f"thinkback.{table}", None, None) for table in schema.EVERYWHERE}
+    expected |= {(first, "space", None), *((table, "space", first) for table in others)}
+    assert set(rows) == expected
+    found = {f"thinkback.{table}" for table in _tables(url)}
+    assert found - {"thinkback.schema_version"} == {name for name, _, _ in expected} - {"thinkback.schema_version"}
+
+
+def _tables(url: str) -> list[str]:
+    with psycopg.connect(url) as connection:
+        sql = "SELECT tablename FROM pg_tables WHERE schemaname = 'thinkback'"
+        return [name for (name,) in connection.execute(sql).fetchall()]
