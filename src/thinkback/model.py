@@ -654,6 +654,11 @@ class Hit:
         return self.stored.essence if self.members and self.stored.essence else self.stored.text
 
     @property
+    def shown(self) -> str:
+        """What to show of it: of a long text the passage that fits the query best, else the text."""
+        return self.text if self.passage is None else self.passage.text
+
+    @property
     def record(self) -> Record:
         """The memory, with its times as datetimes."""
         return Record.of(self.stored)
@@ -667,6 +672,7 @@ class Hit:
             "score": self.score,
             "relevance": self.relevance,
             "memory": self.record.to_dict(),
+            "passage": plain(self.passage),
             **parts,
         }
 

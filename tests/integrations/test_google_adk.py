@@ -36,6 +36,8 @@ def test_sessions_are_stored_once_and_searched_by_user(memory: Memory) -> None:
         assert found.memories[0].content.parts[0].text == "My cat is called Oscar"
         assert found.memories[0].author == "user"
         assert (await service.search_memory(app_name="app", user_id="bob", query="cat")).memories == []
+        strict = ThinkbackMemoryService(memory, min_relevance=0.4)
+        assert (await strict.search_memory(app_name="app", user_id="ann", query="asdfgh qwerty")).memories == []
         await service.delete_memory(app_name="app", user_id="bob", memory_id=found.memories[0].id)
         assert memory.count(thread="s1") == 3
         await service.delete_memory(app_name="app", user_id="ann", memory_id=found.memories[0].id)

@@ -25,6 +25,16 @@ def test_the_retriever_is_a_runnable(memory: Memory) -> None:
     assert chain.invoke("cat") == asyncio.run(chain.ainvoke("cat")) == ["cat"]
 
 
+def test_documents_hold_the_passage_of_a_long_memory_and_pass_the_gate(memory: Memory, long_text: str) -> None:
+    memory.remember(long_text, id="long")
+    retriever = ThinkbackRetriever(memory=memory, options={"min_relevance": 0.4})
+    (found,) = retriever.invoke("when does the harbour of Bergen close?")
+    assert "harbour" in found.page_content
+    assert len(found.page_content) < len(long_text) / 2
+    assert found.metadata["relevance"] >= 0.4
+    assert retriever.invoke("asdfgh qwerty") == []
+
+
 def test_the_history_keeps_messages_in_order(memory: Memory) -> None:
     history = ThinkbackChatHistory(memory, "s1", user="ann")
     history.add_user_message("My cat is Oscar")

@@ -47,6 +47,18 @@ def test_the_block_truncates_from_the_end(memory: Memory) -> None:
     assert asyncio.run(block.aget([])) == ""
 
 
+def test_long_memories_are_shown_by_their_passage_and_the_gate_leaves_out(memory: Memory, long_text: str) -> None:
+    memory.remember(long_text, id="long")
+    block = ThinkbackMemoryBlock(name="b", memory=memory, min_relevance=0.4)
+    told = asyncio.run(block.aget([ChatMessage(role="user", content="when does the harbour of Bergen close?")]))
+    assert "harbour" in told
+    assert len(told) < len(long_text) / 2
+    assert asyncio.run(block.aget([ChatMessage(role="user", content="asdfgh qwerty")])) == ""
+    (found,) = ThinkbackRetriever(memory, min_relevance=0.4).retrieve("when does the harbour of Bergen close?")
+    assert len(found.node.get_content()) < len(long_text) / 2
+    assert found.node.metadata["relevance"] >= 0.4
+
+
 def test_the_retriever_returns_nodes(memory: Memory) -> None:
     memory.remember("Oscar is a grey cat", id="cat", tags=["pets"])
     memory.remember("Rex is a dog", id="dog")

@@ -30,6 +30,7 @@ def test_an_agent_remembers_recalls_and_forgets(memory: Memory) -> None:
     assert agent.run_sync("hello").output == "done"
     id, found, gone = returned
     assert [one["text"] for one in found] == ["Oscar is a grey cat"]
+    assert 0 <= found[0]["relevance"] <= 1
     assert (found[0]["id"], gone) == (id, False)
     assert (memory.get(str(id)).user, memory.get(str(id)).tags) == ("ann", ("pets",))
     assert memory.get("bobs").text == "Oscar is a black cat"

@@ -41,6 +41,15 @@ def test_the_log_odds_are_the_sum_of_the_evidence_to_the_last_bit() -> None:
         assert f"relevance {hit.relevance:.2f}" in hit.why()
 
 
+def test_a_sure_answer_does_not_lend_its_certainty_to_other_hits() -> None:
+    first, *others = asked("was it Caroline who adopted the grey cat Oscar?")
+    assert first.relevance > 0.99
+    assert others
+    assert all(hit.relevance < GATE for hit in others)
+    sure = [one for one in others[0].evidence if one.name == "sure"]
+    assert [one.weight for one in sure] == [-1.0]
+
+
 def test_a_gate_leaves_out_hits_and_says_so() -> None:
     whole, gated = asked("what did Caroline adopt?"), asked("what did Caroline adopt?", min_relevance=GATE)
     assert gated.ids == tuple(hit.id for hit in gated)

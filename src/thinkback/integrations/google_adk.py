@@ -22,8 +22,8 @@ with needs("google-adk"):
 class ThinkbackMemoryService(BaseMemoryService):
     """Events as memories: the app is the `agent`, the session the `thread`; a session added again adds only what is new."""
 
-    def __init__(self, memory: Memory, limit: int = 10) -> None:
-        self.memory, self.limit = memory, limit
+    def __init__(self, memory: Memory, limit: int = 10, min_relevance: float | None = None) -> None:
+        self.memory, self.limit, self.min_relevance = memory, limit, min_relevance
 
     async def add_session_to_memory(self, session: Any) -> None:
         """Store the events of a session that have text."""
@@ -80,7 +80,9 @@ class ThinkbackMemoryService(BaseMemoryService):
     async def search_memory(self, *, app_name: str, user_id: str, query: str) -> SearchMemoryResponse:
         """The memories of one user of one app that answer a query, best first."""
         hits = await asyncio.to_thread(
-            lambda: self.memory.recall(query, limit=self.limit, agent=app_name, user=user_id)
+            lambda: self.memory.recall(
+                query, limit=self.limit, min_relevance=self.min_relevance, agent=app_name, user=user_id
+            )
         )
         return SearchMemoryResponse(memories=[_entry(hit) for hit in hits])
 
@@ -101,10 +103,10 @@ def _entry(hit: Hit) -> MemoryEntry:
     role = "user" if record.speaker == "user" else "model"
     return MemoryEntry(
         id=record.id,
-        content=types.Content(role=role, parts=[types.Part(text=record.text)]),
+        content=types.Content(role=role, parts=[types.Part(text=hit.shown)]),
         author=record.speaker,
         timestamp=iso(record.created_at),
-        custom_metadata={**record.metadata, "score": hit.score},
+        custom_metadata={**record.metadata, "score": hit.score, "relevance": hit.relevance},
     )
 
 

@@ -67,9 +67,18 @@ class ThinkbackDocumentStore:
         """Forget documents for good; unknown ids are ignored."""
         self.memory.forget(*document_ids)
 
-    def search(self, query: str, top_k: int = 10, filters: dict[str, Any] | None = None) -> list[Document]:
-        """Documents by recall, best first, with their scores."""
-        hits = self.memory.recall(query, limit=top_k, where=_where(filters), overrides={"selection.dedup": False})
+    def search(
+        self,
+        query: str,
+        top_k: int = 10,
+        filters: dict[str, Any] | None = None,
+        min_relevance: float | None = None,
+    ) -> list[Document]:
+        """Documents by recall, best first, with their scores; those below `min_relevance` are left out."""
+        every = {"selection.dedup": False}
+        hits = self.memory.recall(
+            query, limit=top_k, where=_where(filters), min_relevance=min_relevance, overrides=every
+        )
         return [_document(hit.record, hit.score) for hit in hits]
 
 
@@ -78,14 +87,20 @@ class ThinkbackRetriever:
     """Finds documents of a `ThinkbackDocumentStore` by recall."""
 
     def __init__(
-        self, document_store: ThinkbackDocumentStore, top_k: int = 10, filters: dict[str, Any] | None = None
+        self,
+        document_store: ThinkbackDocumentStore,
+        top_k: int = 10,
+        filters: dict[str, Any] | None = None,
+        min_relevance: float | None = None,
     ) -> None:
         self.document_store, self.top_k, self.filters = document_store, top_k, filters
+        self.min_relevance = min_relevance
 
     def to_dict(self) -> dict[str, Any]:
         """The component as a pipeline saves it."""
         store = self.document_store.to_dict()
-        return dict(default_to_dict(self, document_store=store, top_k=self.top_k, filters=self.filters))
+        own = {"top_k": self.top_k, "filters": self.filters, "min_relevance": self.min_relevance}
+        return dict(default_to_dict(self, document_store=store, **own))
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> "ThinkbackRetriever":
@@ -100,7 +115,8 @@ class ThinkbackRetriever:
         self, query: str, top_k: int | None = None, filters: dict[str, Any] | None = None
     ) -> dict[str, list[Document]]:
         """The documents that answer a query."""
-        return {"documents": self.document_store.search(query, top_k or self.top_k, filters or self.filters)}
+        asked = (top_k or self.top_k, filters or self.filters, self.min_relevance)
+        return {"documents": self.document_store.search(query, *asked)}
 
 
 def _draft(document: Document) -> dict[str, Any]:

@@ -1,6 +1,6 @@
 """LangChain: a retriever and a chat history over a memory.
 
-retriever = ThinkbackRetriever(memory=memory, limit=5, filters={"tags": ["pets"]})
+retriever = ThinkbackRetriever(memory=memory, limit=5, filters={"tags": ["pets"]}, options={"min_relevance": 0.4})
 history = ThinkbackChatHistory(memory, "session-1")
 """
 
@@ -35,9 +35,10 @@ class ThinkbackRetriever(BaseRetriever):
 
 
 def document(hit: Hit) -> Document:
-    """A hit as a document; its score and the fields of the memory stand in the metadata."""
+    """A hit as a document, of a long memory the passage; score, relevance and the fields of the memory stand in the metadata."""
     fields = {name: value for name, value in hit.record.to_dict().items() if name not in ("id", "text") and value}
-    return Document(id=hit.id, page_content=hit.text, metadata={**fields, "score": hit.score, "rank": hit.rank})
+    judged = {"score": hit.score, "rank": hit.rank, "relevance": hit.relevance}
+    return Document(id=hit.id, page_content=hit.shown, metadata={**fields, **judged})
 
 
 class ThinkbackChatHistory(BaseChatMessageHistory):

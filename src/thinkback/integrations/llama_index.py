@@ -29,14 +29,16 @@ class ThinkbackMemoryBlock(BaseMemoryBlock[str]):
     memory: Any = Field(exclude=True)
     limit: int = 5
     asked: int = 3  # messages whose text is the query
+    min_relevance: float | None = None  # leave out hits that answer with a lower probability
     scope: Mapping[str, Any] = Field(default_factory=dict)  # user, agent, …: stored with every message, and a filter
 
     async def _aget(self, messages: list[ChatMessage] | None = None, **block_kwargs: Any) -> str:
         query = "\n".join(str(message.content) for message in (messages or [])[-self.asked :] if message.content)
         if not query:
             return ""
-        hits = await asyncio.to_thread(lambda: self.memory.recall(query, limit=self.limit, **self.scope))
-        return "\n".join(f"- {hit.text}" for hit in hits)
+        found = {"limit": self.limit, "min_relevance": self.min_relevance, **self.scope}
+        hits = await asyncio.to_thread(lambda: self.memory.recall(query, **found))
+        return "\n".join(f"- {hit.shown}" for hit in hits)
 
     async def _aput(self, messages: list[ChatMessage]) -> None:
         by_session: dict[str | None, list[dict[str, Any]]] = {}
@@ -57,7 +59,7 @@ class ThinkbackMemoryBlock(BaseMemoryBlock[str]):
 
 
 class ThinkbackRetriever(BaseRetriever):
-    """Nodes by recall; `filters` are those of `Memory.recall`."""
+    """Nodes by recall; `filters` are those of `Memory.recall`, `min_relevance` among them."""
 
     def __init__(self, memory: engine.Memory, limit: int = 5, **filters: Any) -> None:
         self._memory, self._limit, self._filters = memory, limit, filters
@@ -72,6 +74,7 @@ class ThinkbackRetriever(BaseRetriever):
 
 
 def node(hit: Hit) -> NodeWithScore:
-    """A hit as a node; the fields of the memory stand in its metadata."""
+    """A hit as a node, of a long memory the passage; relevance and the fields of the memory stand in its metadata."""
     fields = {name: value for name, value in hit.record.to_dict().items() if name not in ("id", "text") and value}
-    return NodeWithScore(node=TextNode(id_=hit.id, text=hit.text, metadata=fields), score=hit.score)
+    metadata = {**fields, "relevance": hit.relevance}
+    return NodeWithScore(node=TextNode(id_=hit.id, text=hit.shown, metadata=metadata), score=hit.score)

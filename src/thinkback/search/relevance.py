@@ -3,9 +3,10 @@
     relevance of a hit = 1 / (1 + exp(−Σ weight · value))
 
 The values of the whole question are the same for all hits; those of a hit are its distance from the best one, so the best hit
-has the probability that there is an answer at all. The weights were learned on questions that their conversation answers and
-on the same questions asked of other conversations (`benchmarks/relevance.py`). Everything is computed from what the search has
-read anyway, and nothing depends on the weights of a recipe, so the numbers of two recipes can be compared.
+has the probability that there is an answer at all. Other hits take over at most `SURE` of its log-odds. The weights were
+learned on questions that their conversation answers and on the same questions asked of other conversations
+(`benchmarks/relevance.py`). Everything is computed from what the search has read anyway, and nothing depends on the weights of
+a recipe, so the numbers of two recipes can be compared.
 """
 
 import math
@@ -29,6 +30,9 @@ CLOSE = 4  # words apart at most
 COSINES = 50  # of the vector run
 LONGEST = 3000  # characters of a text, or of the passage of a long one, that are read
 ASKING = 0.2  # the weight of a word that asks for something, beside those that say for what
+
+# Log-odds that other hits than the best take over from the question: that there is surely an answer says nothing for them.
+SURE = 4.5
 
 PRIOR = "prior"
 # The weights by what was there to judge by: words alone, also vectors of the default embedder, also its cross-encoder's scores.
@@ -211,6 +215,7 @@ class Judge:
         self._question = self._of_question(query, head)
         self._best = max((self._standing(record) for record in head[:BEST]), default=(0.0, {}), key=lambda own: own[0])
         self.whole = _relevance(self._question)
+        self._excess = sum(one.weight * one.value for one in self._question) - SURE
 
     def hit(self, record: StoredRecord) -> Relevance:
         """The relevance of one hit, with its evidence."""
@@ -218,6 +223,8 @@ class Judge:
         if standing >= self._best[0]:
             return self.whole
         apart = [Evidence(name, own[name] - self._best[1][name], self._own[name]) for name in own]
+        if self._excess > 0:
+            apart.append(Evidence("sure", self._excess, -1.0))
         return _relevance((*self._question, *apart))
 
     def _standing(self, record: StoredRecord) -> tuple[float, dict[str, float]]:
