@@ -1,6 +1,6 @@
 """The positions of candidates in their threads, and their neighbours there."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,40 +20,32 @@ def places(records: Sequence[StoredRecord], gaps: Mapping[tuple[str, str], int])
     `gaps` has, for candidates that follow each other in a thread, how many memories lie between them (default 0).
     """
     at = np.arange(len(records), dtype=np.int64) * -FAR  # those without a thread are far from all
-    line, rows, lines = 0, [], []
-    for row, before in _following(records):
-        line += FAR if before is None else 1 + gaps.get((records[before].id, records[row].id), 0)
-        rows.append(row)
-        lines.append(line)
-    at[rows] = lines
+    line = 0
+    for before, after in _following(records):
+        line += FAR if before is None else 1 + gaps.get((records[before].id, records[after].id), 0)
+        at[after] = line
     return at
 
 
 def gaps(records: Sequence[StoredRecord], filter: Filter, store: Store, steps: int) -> dict[tuple[str, str], int]:
     """How many memories of the thread lie between candidates that follow each other; FAR from `steps` on; one batch."""
     pairs = [
-        (records[before].id, records[row].id)
-        for row, before in _following(records)
-        if before is not None and (records[row].position or 0) - (records[before].position or 0) > 1
+        (records[before].id, records[after].id)
+        for before, after in _following(records)
+        if before is not None and (records[after].position or 0) - (records[before].position or 0) > 1
     ]
     counts = store.between(pairs, filter, steps) if pairs else []
     return {pair: FAR if count >= steps else count for pair, count in zip(pairs, counts, strict=True)}
 
 
-def _following(records: Sequence[StoredRecord]) -> Iterator[tuple[int, int | None]]:
-    """Rows of candidates in the order of their threads, each with that of the one before; None for the first of a thread."""
-    threads: dict[str, list[int]] = {}
-    for row, record in enumerate(records):
-        thread = record.thread
-        if thread is not None:
-            threads.setdefault(thread, []).append(row)
-    for thread in sorted(threads):
-        rows, before = threads[thread], None
-        if len(rows) > 1:
-            rows.sort(key=lambda row: (records[row].position or 0, records[row].id))
-        for row in rows:
-            yield row, before
-            before = row
+def _following(records: Sequence[StoredRecord]) -> list[tuple[int | None, int]]:
+    """Rows of candidates that follow each other in a thread; nothing comes before the first of each."""
+    threaded = [(r.thread, r.position or 0, r.id, row) for row, r in enumerate(records) if r.thread is not None]
+    threaded.sort()
+    return [
+        (before[3] if before is not None and before[0] == after[0] else None, after[3])
+        for before, after in zip([None, *threaded], threaded, strict=False)
+    ]
 
 
 @dataclass(frozen=True, slots=True)
