@@ -62,7 +62,11 @@ def test_the_measures_by_hand() -> None:
     # three bins of one question each: (|.9 − 1| + |.8 − 1| + |.1 − 0|) / 3
     assert found.calibration_error == pytest.approx((0.1 + 0.2 + 0.1) / 3)
     assert (found.auroc, found.refused, len(found.bins)) == (1.0, 1.0, 3)
-    assert "polyline" in page("toy", [found])
+    drawn = page("toy <set>", [found])
+    assert drawn.count("<polyline") == 2
+    assert "toy &lt;set&gt;" in drawn
+    assert f"{found.auroc:.3f}" in drawn
+    assert "Content-Security-Policy" in drawn
     assert data(found)["counts"] == {"own": 2, "other": 1}
 
 

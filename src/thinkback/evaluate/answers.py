@@ -19,7 +19,8 @@ import numpy as np
 from thinkback.errors import DatasetError
 from thinkback.evaluate.bench import Progress
 from thinkback.evaluate.datasets.base import Corpus, Dataset
-from thinkback.evaluate.svg import Curve, line_chart
+from thinkback.evaluate.report import document, table
+from thinkback.evaluate.svg import Curve, legend, line_chart
 from thinkback.evaluate.systems import Recipes
 from thinkback.model import Floats
 from thinkback.search.query.keywords import parse_keywords
@@ -209,14 +210,27 @@ def data(found: Answers) -> dict[str, Any]:
 
 def page(dataset: str, found: Sequence[Answers]) -> str:
     """A page with the measures and a reliability plot: the share of answerable questions over their relevance."""
-    curves = [Curve("perfectly calibrated", [(0.0, 0.0), (1.0, 1.0)])]
-    curves += [Curve(one.recipe, [(each.relevance, each.answerable) for each in one.bins]) for one in found]
+    curves = [Curve(one.recipe, [(each.relevance, each.answerable) for each in one.bins]) for one in found]
+    curves.append(Curve("perfectly calibrated", [(0.0, 0.0), (1.0, 1.0)]))
     plot = line_chart(curves, x_label="relevance", y_label="share with an answer", y_max=1.0)
-    rows = "".join(
-        f"<li>{escape(one.recipe)}: AUROC {one.auroc:.3f}, without nonsense {one.auroc_hard:.3f}, calibration error "
-        f"{one.calibration_error:.3f}, {one.refused:.0%} refused at the gate {one.gate:.2f} that keeps 90 %</li>"
+    heads = [
+        "recipe",
+        "AUROC",
+        "without nonsense",
+        "calibration error",
+        "gate that keeps 90 %",
+        "refused there",
+        "questions",
+    ]
+    rows = [
+        [
+            escape(one.recipe),
+            *(f"{value:.3f}" for value in (one.auroc, one.auroc_hard, one.calibration_error, one.gate, one.refused)),
+            escape(", ".join(f"{count} {kind}" for kind, count in one.counts.items())),
+        ]
         for one in found
-    )
-    style = "polyline{fill:none;stroke:#2a78d6;stroke-width:2}polyline.c0{stroke:#999}text{font:12px sans-serif}"
-    title = escape(f"{dataset}: is there an answer?")
-    return f'<!doctype html><meta charset="utf-8"><title>{title}</title><style>{style}</style><h1>{title}</h1><ul>{rows}</ul>{plot}'
+    ]
+    title = f"{dataset}: is there an answer?"
+    figure = f"<figure><figcaption>Reliability</figcaption>{plot}</figure>"
+    body = [f"<h1>{escape(title)}</h1>", table(heads, rows), legend([curve.name for curve in curves])]
+    return document(title, f'{"".join(body)}<div class="plots">{figure}</div>')

@@ -105,11 +105,16 @@ def page(result: BenchResult, texts: Texts) -> str:
         _section("Weights", f'<div class="plots">{"".join(map(_weights, result.recipes))}</div>'),
         _section("Worst questions", *(_worst_of(recipe, texts) for recipe in result.recipes)),
     ]
+    return document(title, "".join(body))
+
+
+def document(title: str, body: str) -> str:
+    """A page of ready HTML, with the style of all reports."""
     return (
         '<!doctype html><html lang="en"><head><meta charset="utf-8">'
         f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        f"<title>{escape(title)}</title><style>{_STYLE}</style></head><body>{''.join(body)}</body></html>\n"
+        f"<title>{escape(title)}</title><style>{_STYLE}</style></head><body>{body}</body></html>\n"
     )
 
 
@@ -120,7 +125,7 @@ def _section(title: str, *parts: str) -> str:
 # -- tables ----------------------------------------------------------------------------------------------------------
 
 
-def _table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+def table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     """A table of ready HTML cells under plain-text heads."""
     head = "".join(f"<th>{escape(cell)}</th>" for cell in heads)
     body = "".join(f"<tr>{''.join(f'<td>{cell}</td>' for cell in row)}</tr>" for row in rows)
@@ -132,8 +137,8 @@ def _overall(result: BenchResult) -> str:
         [escape(r.contender.name), *_cells(r.overall), f"{r.p50_ms:.1f}", f"{r.p95_ms:.1f}", f"{r.cpu_ms:.1f}"]
         for r in result.recipes
     ]
-    table = _table(["recipe", *result.recipes[0].overall.means, "p50 ms", "p95 ms", "cpu ms"], rows)
-    return table + "".join(_identity(recipe) for recipe in result.recipes)
+    numbers = table(["recipe", *result.recipes[0].overall.means, "p50 ms", "p95 ms", "cpu ms"], rows)
+    return numbers + "".join(_identity(recipe) for recipe in result.recipes)
 
 
 def _identity(recipe: RecipeResult) -> str:
@@ -148,7 +153,7 @@ def _cells(summary: Summary) -> list[str]:
 
 def _categories(recipe: RecipeResult) -> str:
     rows = [[escape(name or "all"), str(s.n), *_cells(s)] for name, s in recipe.categories.items()]
-    return f"<h3>{escape(recipe.contender.name)}</h3>" + _table(["category", "n", *recipe.overall.means], rows)
+    return f"<h3>{escape(recipe.contender.name)}</h3>" + table(["category", "n", *recipe.overall.means], rows)
 
 
 def _differences(result: BenchResult) -> str:
@@ -156,7 +161,7 @@ def _differences(result: BenchResult) -> str:
         [escape(f"{d.after} − {d.before}"), *(_difference(interval) for interval in d.means.values())]
         for d in result.differences
     ]
-    return _table(["recipes", *result.differences[0].means], rows)
+    return table(["recipes", *result.differences[0].means], rows)
 
 
 def _difference(interval: Interval) -> str:
