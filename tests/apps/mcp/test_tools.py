@@ -238,6 +238,25 @@ def test_link_forget_search_fetch(memory: Memory) -> None:
     assert memory.count() == 1
 
 
+def test_recall_says_which_older_value_a_memory_seems_to_replace(memory: Memory) -> None:
+    memory.remember("The response time of the checkout is 800 ms", id="old", created_at="2026-03-01")
+    memory.remember("The response time of the checkout is now 250 ms", id="new", created_at="2026-04-01")
+    answer = call(memory, "recall", {"query": "what is the response time of the checkout now?"})
+    first = answer.meta[PROGRAMS]["memories"][0]
+    assert (first["id"], first["supersedes"]) == ("new", ["old"])
+    assert "new seems to supersede old" in answer.content[0].text
+
+
+def test_a_theme_is_told_in_words_and_not_as_data(memory: Memory) -> None:
+    memory.remember_many(f"the grey cat Oscar sleeps on chair {n}" for n in range(5))
+    memory.remember(
+        '{"member_ids": ["x", "y"], "keywords": ["cat"]}', essence="grey cat", kind="reflection", id="theme"
+    )
+    answer = call(memory, "recall", {"query": "grey cat", "filter": {"kinds": ["reflection"]}})
+    assert [one["text"] for one in answer.meta[PROGRAMS]["memories"]] == ["grey cat"]
+    assert "member_ids" not in answer.content[0].text
+
+
 def test_reflect_writes_a_reflection_on_a_theme(memory: Memory) -> None:
     memory.remember_many([f"the grey cat Oscar sleeps on the warm sofa in room {number}" for number in range(4)])
     planned = call(memory, "reflect", {"dry_run": True}).meta[PROGRAMS]

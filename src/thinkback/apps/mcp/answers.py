@@ -71,6 +71,7 @@ class FoundShape(TypedDict):
     source: str | None
     store: str | None  # repository or user, if both were searched
     trust: float
+    supersedes: list[str]  # ids of memories whose value it seems to replace; a guess
     why: str
 
 
@@ -171,6 +172,11 @@ def found(result: Found, explain: bool) -> Answer[FoundAnswer]:
     remarks = [f"{result.left_out} more did not fit into max_tokens."] if result.left_out else []
     if quoted and not answered and any(recall.trace.relevance.evidence for recall in result.recalls):
         remarks.append("The memory likely holds no answer to this.")
+    remarks += [
+        f"{hit.id} seems to supersede {', '.join(hit.supersedes)}: another value of what is asked, told later."
+        for _, hit in result.hits
+        if hit.supersedes
+    ]
     explained = [_explained(hit) for _, hit in result.hits] if explain else []
     warnings = _warned(structured["warnings"])
     return Answer(shown(structured), "\n".join([quote(quoted), *remarks, *explained, *warnings]))
@@ -293,7 +299,7 @@ def _found(hit: Hit, store: str, explain: bool) -> FoundShape:
         "rank": hit.rank,
         "score": hit.score,
         "relevance": hit.relevance,
-        "text": record.text if hit.passage is None else hit.passage.text,
+        "text": hit.shown,
         "passage": _part(hit).get("passage"),
         "date": str(iso(record.date)),
         "kind": record.kind,
@@ -303,6 +309,7 @@ def _found(hit: Hit, store: str, explain: bool) -> FoundShape:
         "source": record.source,
         "store": store or None,
         "trust": record.trust,
+        "supersedes": list(hit.supersedes),
         "why": hit.why() if explain else "",
     }
 
