@@ -119,14 +119,14 @@ def occurrences(text: str, spans: Sequence[Span], stems: Sequence[str]) -> Float
     lowered = text.lower()
     if len(lowered) != len(text):  # a few letters have a longer lower case, which would shift every place
         lowered = text
-    counts = np.zeros((len(stems), len(spans)))
-    starts = [span.start for span in spans]
-    for row, stem in enumerate(stems):
-        for at in _places(lowered, stem):
+    counts = [[0.0] * len(spans) for _ in stems]
+    starts, ends = [span.start for span in spans], [span.end for span in spans]
+    for row, stem in zip(counts, stems, strict=True):
+        for at in _places(lowered, stem) if stem in lowered else ():
             column = bisect_right(starts, at) - 1
-            if column >= 0 and at + len(stem) <= spans[column].end:
-                counts[row, column] += 1
-    return counts
+            if column >= 0 and at + len(stem) <= ends[column]:
+                row[column] += 1
+    return np.array(counts).reshape(len(stems), len(spans))
 
 
 def _places(text: str, stem: str) -> Iterator[int]:
