@@ -57,10 +57,10 @@ def rank(gathered: Gathered, recipe: Recipe) -> Ordered:
     ledger = relevance(fused.ledger, recipe.relevance) if fused.by_score else fused.ledger
     records = tuple(map(gathered.records.__getitem__, ledger.ids))
     links = Links.between(ledger.ids, gathered.edges) if gathered.edges else None
-    where = None if gathered.gaps is None else places(records, gathered.gaps)
     skipped = [(run.leg, run.skipped) for run in gathered.runs if run.skipped is not None]
     skipped += [(term.signal.name, reason) for term in recipe.signals if (reason := term.signal.silent(gathered.query))]
     read = traits(records)
+    where = None if gathered.gaps is None else places(records, gathered.gaps, read)
     for term in terms if ledger.ids else ():
         values = term.signal.values(Scene(gathered.query, records, ledger.totals, fused.values, links, where, read))
         if isinstance(values, Skip):

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thinkback.model import SEQUENCE, Filter, StoredRecord
+from thinkback.search.traits import Traits, traits
 from thinkback.stores.base import Store
 from thinkback.values import dataclass
 
@@ -14,38 +15,57 @@ FAR = 1_000_000  # between threads, and between memories that are no neighbours
 Places = NDArray[np.int64]
 
 
-def places(records: Sequence[StoredRecord], gaps: Mapping[tuple[str, str], int]) -> Places:
+def places(records: Sequence[StoredRecord], gaps: Mapping[tuple[str, str], int], read: Traits | None = None) -> Places:
     """A number for every candidate: near neighbours in a thread differ by their distance, all others by FAR or more.
 
     `gaps` has, for candidates that follow each other in a thread, how many memories lie between them (default 0).
     """
     at = np.arange(len(records), dtype=np.int64) * -FAR  # those without a thread are far from all
-    line = 0
-    for before, after in _following(records):
-        line += FAR if before is None else 1 + gaps.get((records[before].id, records[after].id), 0)
-        at[after] = line
+    line = _line(records, read)
+    steps = np.where(line.first, FAR, 1)
+    if gaps:
+        for place, pair in line.apart(records):
+            steps[place] += gaps.get(pair, 0)
+    at[line.rows] = steps.cumsum()
     return at
 
 
 def gaps(records: Sequence[StoredRecord], filter: Filter, store: Store, steps: int) -> dict[tuple[str, str], int]:
     """How many memories of the thread lie between candidates that follow each other; FAR from `steps` on; one batch."""
-    pairs = [
-        (records[before].id, records[after].id)
-        for before, after in _following(records)
-        if before is not None and (records[after].position or 0) - (records[before].position or 0) > 1
-    ]
+    pairs = [pair for _, pair in _line(records).apart(records)]
     counts = store.between(pairs, filter, steps) if pairs else []
     return {pair: FAR if count >= steps else count for pair, count in zip(pairs, counts, strict=True)}
 
 
-def _following(records: Sequence[StoredRecord]) -> list[tuple[int | None, int]]:
-    """Rows of candidates that follow each other in a thread; nothing comes before the first of each."""
-    threaded = [(r.thread, r.position or 0, r.id, row) for row, r in enumerate(records) if r.thread is not None]
-    threaded.sort()
-    return [
-        (before[3] if before is not None and before[0] == after[0] else None, after[3])
-        for before, after in zip([None, *threaded], threaded, strict=False)
-    ]
+@dataclass(frozen=True, slots=True, eq=False)
+class _Line:
+    """The candidates that are in threads, thread by thread, each in its order."""
+
+    rows: NDArray[np.intp]
+    first: NDArray[np.bool_]  # which of them follow no other candidate
+    positions: Places
+
+    def apart(self, records: Sequence[StoredRecord]) -> list[tuple[int, tuple[str, str]]]:
+        """Those that follow another candidate at a position that is not the next: the place in the line, and both ids."""
+        wide = np.flatnonzero((self.positions[1:] - self.positions[:-1] > 1) & ~self.first[1:])
+        ends = zip(wide.tolist(), self.rows[wide].tolist(), self.rows[wide + 1].tolist(), strict=True)
+        return [(place + 1, (records[before].id, records[after].id)) for place, before, after in ends]
+
+
+def _line(records: Sequence[StoredRecord], read: Traits | None = None) -> _Line:
+    """Threads are told apart by a hash of their name."""
+    read = traits(records) if read is None else read
+    threads, positions = read["thread"], read["position"]
+    rows = np.lexsort((positions, threads))
+    rows = rows[threads[rows] != 0]
+    threads, positions = threads[rows], positions[rows]
+    first = np.ones(len(rows), dtype=np.bool_)
+    first[1:] = threads[1:] != threads[:-1]
+    if (~first[1:] & (positions[1:] == positions[:-1])).any():  # ties go by id
+        ids = [records[row].id for row in rows.tolist()]
+        order = sorted(range(len(rows)), key=lambda at: (threads[at], positions[at], ids[at]))
+        rows = rows[order]
+    return _Line(rows, first, positions)
 
 
 @dataclass(frozen=True, slots=True)

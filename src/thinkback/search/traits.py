@@ -31,11 +31,12 @@ _DTYPE = np.dtype(
         ("room", np.uint8, 7),  # so that the numbers are aligned
         ("quality", np.float64),  # at any time; not a number for short-lived tiers
         ("thread", np.int64),  # a hash of the thread, 0 for none
+        ("position", np.int64),  # in the thread
         ("speaker", np.int64),  # a hash of the speaker, 0 for none
         ("pairs", np.uint64, _PAIRS // 64),  # which pairs of letters the lower-cased text has, by hash
     ]
 )
-_pack = struct.Struct(f"=9?7xdqq{_PAIRS // 8}s").pack
+_pack = struct.Struct(f"=9?7xdqqq{_PAIRS // 8}s").pack
 _packed = attrgetter("packed")
 _keep: Any = StoredRecord.packed.__set__  # type: ignore[attr-defined]  # a record is frozen, but this is no part of its value
 
@@ -68,6 +69,7 @@ def _read(record: StoredRecord, pairs: bytes) -> bytes:
         kind == REFLECTION,
         math.nan if record.tier in SHORT_LIVED else lasting_quality(record),
         0 if thread is None else hash(thread) or 1,
+        record.position or 0,
         hash(said_by),  # that of an empty text is 0
         pairs,
     )

@@ -177,7 +177,8 @@ def test_graph_ignores_neighbours_that_are_no_candidates() -> None:
 
 
 def in_thread(*texts: str, totals: list[float], gaps: dict[tuple[str, str], int] | None = None) -> Scene:
-    records = tuple(memory(f"m{n}", text=text, thread="t", position=n) for n, text in enumerate(texts))
+    step = 2 if gaps else 1  # positions that follow each other have nothing between them
+    records = tuple(memory(f"m{n}", text=text, thread="t", position=step * n) for n, text in enumerate(texts))
     return Scene(query(), records, np.array(totals), places=places(records, gaps or {}))
 
 

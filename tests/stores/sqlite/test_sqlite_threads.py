@@ -4,6 +4,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -80,27 +81,25 @@ def test_a_view_has_the_edges_and_gaps_that_sql_finds(steps: list[Any], long: in
                     assert _in_view(store, ids) == _asked(store, ids) == _in_view(other, ids)
 
 
-def test_a_thread_that_did_not_change_is_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    read: list[str] = []
-    line = threads.Threads._line
+def test_rows_that_were_appended_are_found_beside_those_that_were_sorted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(threads, "_MOST_APPENDED", 2)
+    sorted_rows, column = threads.Threads(), np.array([7, 5, 7, 5, 0, 9, 5], dtype=np.int64)
+    for size in (3, 7, 4):  # the last is a catalogue from before the second
+        rows, which = sorted_rows.rows([5, 7], column[:size])
+        found = {thread: sorted(rows[which == place].tolist()) for place, thread in enumerate([5, 7])}
+        assert found == {thread: np.flatnonzero(column[:size] == thread).tolist() for thread in (5, 7)}
 
-    def counted(self: threads.Threads, connection: Any, thread: str, *rest: Any) -> Any:
-        read.append(thread)
-        return line(self, connection, thread, *rest)
 
-    monkeypatch.setattr(threads.Threads, "_line", counted)
-    with SqliteStore(tmp_path / "m.db") as store:
-        store.add([Draft(text="x", id=f"{thread}{n}", thread=thread) for thread in "ab" for n in range(3)], NOW)
-        _in_view(store, ["a0", "a1", "b2"])
-        _in_view(store, ["a2", "b1"])
-        assert read == ["a", "b"]
-        store.add([Draft(text="y", id="b3", thread="b"), Draft(text="z", id="c")], NOW)
-        found = _in_view(store, ["a1", "b2", "c"])
-        assert found == _asked(store, ["a1", "b2", "c"])
-        assert read == ["a", "b", "b"]
-        store.forget(["a1"])
-        _in_view(store, ["a0"])
-        assert read == ["a", "b", "b", "a"]
+def test_positions_decide_then_ids() -> None:
+    rows, which = np.array([4, 2, 3, 0, 1]), np.array([1, 0, 1, 1, 0])
+    made = threads.lines(rows, which, 2, np.array([2, 8, 1, 2, 7]), "edcba".__getitem__)
+    assert [line.rows.tolist() for line in made if line is not None] == [[1, 2], [3, 4, 0]]
+
+
+def test_a_thread_has_the_same_number_in_every_process() -> None:
+    assert threads.number_of("chat-7", True) == 8850644899914901626
+    assert threads.number_of(None, False) == threads.NO_THREAD
+    assert threads.number_of("chat-7", False) == threads.UNPLACED
 
 
 def test_an_older_view_goes_on_as_it_was(tmp_path: Path) -> None:

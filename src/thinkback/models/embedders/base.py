@@ -79,15 +79,20 @@ def validate_vectors(
         )
     wide = raw.astype(np.float64)
     largest = np.abs(wide).max(axis=1, keepdims=True)
-    if not np.isfinite(largest).all():  # one number that is not finite is the largest
-        bad = _first_bad(~np.isfinite(largest[:, 0]))
-        raise error(f"{origin} gave a vector with NaN or infinity, for text {bad}", code="not_finite")
-    if (largest > _MOST).any():
-        bad = _first_bad(largest[:, 0] > _MOST)
-        raise error(f"{origin} gave a vector with a number beyond 32 bits, for text {bad}", code="invalid_vectors")
-    if not largest.all():
-        raise error(f"{origin} gave a zero vector, for text {_first_bad(largest[:, 0] == 0)}", code="zero_vector")
+    if not (largest.min() > 0 and largest.max() <= _MOST):  # nor if one is NaN
+        raise _unusable(largest[:, 0], origin, error)
     return unit(wide / largest)
+
+
+def _unusable(largest: NDArray[np.float64], origin: str, error: type[ThinkbackError]) -> ThinkbackError:
+    """The error about the first vector that cannot be used."""
+    for bad, what, code in (
+        (~np.isfinite(largest), "a vector with NaN or infinity", "not_finite"),
+        (largest > _MOST, "a vector with a number beyond 32 bits", "invalid_vectors"),
+    ):
+        if bad.any():
+            return error(f"{origin} gave {what}, for text {_first_bad(bad)}", code=code)
+    return error(f"{origin} gave a zero vector, for text {_first_bad(largest == 0)}", code="zero_vector")
 
 
 def _first_bad(bad: NDArray[np.bool_]) -> str:

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from thinkback.values import dataclass
 
-FORMAT = 2
+FORMAT = 3
 MANIFEST = "manifest.json"
 _LOCK = "lock"
 _SUFFIX = ".segment"

@@ -19,7 +19,8 @@ from thinkback.fields import KINDS, PRIORITIES, TIERS
 from thinkback.model import Filter, Floats, Scored
 from thinkback.stores.sqlite.filters import clause
 from thinkback.stores.sqlite.fulltext import HISTORY
-from thinkback.stores.sqlite.threads import Line, Threads
+from thinkback.stores.sqlite.rows import listed
+from thinkback.stores.sqlite.threads import NO_THREAD, UNPLACED, Line, Threads, lines, number_of
 from thinkback.values import dataclass
 
 Mask = NDArray[np.bool_]
@@ -35,14 +36,17 @@ _COLUMNS = (
     ("archived", np.bool_),
     ("trust", np.float64),
     ("recorded", np.int64),
+    ("thread", np.int64),  # the number of the thread
+    ("position", np.int64),
 )
 _CODED = tuple((name, np.uint8) for name in _NUMBERED)
 _MASKS_KEPT = 32
 _IDS_KEPT = 20_000
+_LINES_KEPT = 5_000
 COLUMNS = (*_COLUMNS, *_CODED)
 _SELECT = (
     "SELECT m.seq, m.id, m.date, m.valid_to, m.expires_at, m.archived_at IS NOT NULL, m.trust, m.recorded_at, "
-    "m.kind, m.tier, m.priority "
+    "m.thread, m.position, m.kind, m.tier, m.priority "
     # The unary plus keeps SQLite from scanning in seq order instead of using the index on `changed`.
     "FROM memories m WHERE m.retired_at IS NULL AND m.changed > ? ORDER BY +m.seq"
 )
@@ -84,18 +88,22 @@ class Ids:
         self._mapped = [(spelled.data, ends.data) for spelled, ends in mapped]
         self._firsts = [0, *accumulate(len(ends) for _, ends in mapped)]
         self._later: list[str] = []
-        self._read: dict[int, str] = {}  # of mapped rows
+        self._read: dict[int, str] = {}  # of rows that were asked for
+        self._rows: dict[str, int] = {}  # the other way round
 
     def __getitem__(self, row: int) -> str:
-        first = self._firsts[-1]
-        if row >= first:
-            return self._later[row - first]
         found = self._read.get(row)
         if found is None:
             if len(self._read) >= _IDS_KEPT:
-                self._read = {}
-            found = self._read[row] = self._spelled(row)
+                self._read, self._rows = {}, {}
+            first = self._firsts[-1]
+            found = self._read[row] = self._later[row - first] if row >= first else self._spelled(row)
+            self._rows[found] = row
         return found
+
+    def row(self, id: str) -> int | None:
+        """The last row of a memory that was asked for; the memory may have another one by now."""
+        return self._rows.get(id)
 
     def of(self, rows: Rows) -> list[str]:
         """The ids of several rows."""
@@ -110,6 +118,8 @@ class Ids:
 
     def put(self, size: int, ids: Sequence[str]) -> None:
         """Set the ids of the rows from `size` on; an interrupted refresh may have left others there."""
+        if len(self._later) > size - self._firsts[-1]:
+            self._read, self._rows = {}, {}
         self._later[size - self._firsts[-1] :] = ids
 
 
@@ -131,6 +141,7 @@ class Catalogue:
     rows_kept: dict[str, Rows] = field(default_factory=dict)  # at this state
     counts: dict[str, dict[str, int]] = field(default_factory=dict)  # by kind, tier and priority, at this state
     facts: dict[str, Any] = field(default_factory=dict)  # what else was read of this state
+    lines_kept: dict[int, Line | None] = field(default_factory=dict)  # by the number of the thread, at this state
     threads: Threads = field(default_factory=Threads)  # for this state and those that follow from it
 
     @classmethod
@@ -145,9 +156,56 @@ class Catalogue:
         found: T = self.facts[name]
         return found
 
-    def lines(self, connection: apsw.Connection, ids: Sequence[str]) -> dict[str, Line | None]:
-        """The threads of these memories, as `Threads.find` has them."""
-        return self.threads.find(connection, ids, self.seqs[: self.size], self.changes)
+    def lines(self, connection: apsw.Connection, ids: Sequence[str]) -> dict[str, tuple[Line, int] | None]:
+        """The threads of present memories, each with the memory's place in it; None for one without.
+
+        Those that are not present or in a long thread are left out.
+        """
+        rows = self._rows_of(connection, ids)
+        if not rows:
+            return {}
+        threads = dict(zip(rows, self._column("thread")[list(rows.values())].tolist(), strict=True))
+        kept = self._lines(set(threads.values()))
+        found: dict[str, tuple[Line, int] | None] = {}
+        for id, thread in threads.items():
+            line = kept.get(thread)
+            if thread == NO_THREAD:
+                found[id] = None
+            elif line is not None:
+                found[id] = line, line.places[rows[id]]
+        return found
+
+    def _lines(self, threads: set[int]) -> dict[int, Line | None]:
+        """These threads, those that were not asked for before put in order together."""
+        kept = self.lines_kept
+        found = {thread: kept[thread] for thread in threads & kept.keys()}
+        missing = sorted(threads - found.keys() - {NO_THREAD, UNPLACED})
+        if missing:
+            rows, which = self.threads.rows(missing, self._column("thread"))
+            if self.dead:
+                here = self.alive[rows]
+                rows, which = rows[here], which[here]
+            made = lines(rows, which, len(missing), self._column("position")[rows], self.ids.__getitem__)
+            found |= zip(missing, made, strict=True)
+            if len(kept) < _LINES_KEPT:
+                kept |= found
+        return found
+
+    def _rows_of(self, connection: apsw.Connection, ids: Sequence[str]) -> dict[str, int]:
+        """The rows of present memories, of those that were read before without the file."""
+        known = {id: row for id in ids if (row := self.ids.row(id)) is not None and row < self.size and self.alive[row]}
+        missing = [id for id in ids if id not in known]
+        if missing:
+            sql = (
+                "SELECT m.id, m.seq FROM memories m "
+                "WHERE m.id IN (SELECT value FROM json_each(?)) AND m.retired_at IS NULL"
+            )
+            found: list[Any] = connection.execute(sql, (listed(missing),)).fetchall()
+            places, here = self.find([seq for _, seq in found])
+            known |= {
+                id: row for (id, _), row, is_here in zip(found, places.tolist(), here.tolist(), strict=True) if is_here
+            }
+        return known
 
     def rows(self, seqs: Sequence[int] | NDArray[np.int64]) -> Rows:
         """The rows of those versions that are in the catalogue."""
@@ -338,10 +396,9 @@ def read(connection: apsw.Connection, old: Catalogue, changes: int) -> tuple[Cat
         rows_kept={},
         counts={},
         facts={},
+        lines_kept={},
+        threads=old.threads if _keep_places(old, catalogue, delta.changed) else Threads(),
     )
-    if old.changes >= 0:
-        threads, removed = _changed_threads(connection, old.changes, last)
-        old.threads.changed(threads, changes, everything=removed)
     return catalogue, delta
 
 
@@ -353,11 +410,11 @@ def _gone(connection: apsw.Connection, since: int) -> NDArray[np.int64]:
     return integers(connection, sql, (since,))
 
 
-def _changed_threads(connection: apsw.Connection, since: int, last: int) -> tuple[list[str | None], bool]:
-    """The threads that changed, and whether all may have: of removed rows nothing tells the thread."""
-    sql = "SELECT DISTINCT thread FROM memories WHERE changed > ? AND (thread IS NOT NULL OR +seq <= ?)"
-    threads: list[str | None] = [thread for (thread,) in connection.execute(sql, (since, last))]
-    return threads, connection.execute("SELECT 1 FROM removed WHERE changed > ? LIMIT 1", (since,)).get is not None
+def _keep_places(old: Catalogue, new: Catalogue, rows: Rows) -> bool:
+    """Whether these rows are in the same threads, at the same positions; an update makes a new row."""
+    if not len(rows):
+        return True
+    return all(np.array_equal(old.columns[name][rows], new.columns[name][rows]) for name in ("thread", "position"))
 
 
 def _with_appended(old: Catalogue, rows: Sequence[tuple[Any, ...]]) -> Catalogue:
@@ -376,16 +433,21 @@ def _with_changed(old: Catalogue, rows: Sequence[tuple[Any, ...]]) -> Catalogue:
     if not rows:
         return old
     values, places = _values(rows), old.rows([row[0] for row in rows])
-    columns = {name: old.columns[name].copy() for name, _ in COLUMNS}
+    columns = {name: old.columns[name] for name, _ in COLUMNS}
     for name, column in columns.items():
-        column[places] = values[name]
+        if not np.array_equal(column[places], values[name]):
+            columns[name] = column.copy()
+            columns[name][places] = values[name]
     return replace(old, columns=columns)
 
 
 def _values(rows: Sequence[tuple[Any, ...]]) -> dict[str, NDArray[Any]]:
-    _, _, date, valid_to, expires_at, archived, trust, recorded, *coded = zip(*rows, strict=True)
+    _, _, date, valid_to, expires_at, archived, trust, recorded, thread, position, *coded = zip(*rows, strict=True)
     never = [[NEVER if moment is None else moment for moment in moments] for moments in (valid_to, expires_at)]
-    values = dict(zip((name for name, _ in _COLUMNS), (date, *never, archived, trust, recorded), strict=True))
+    threads = [number_of(name, at is not None) for name, at in zip(thread, position, strict=True)]
+    places = [at or 0 for at in position]
+    columns = (date, *never, archived, trust, recorded, threads, places)
+    values = dict(zip((name for name, _ in _COLUMNS), columns, strict=True))
     for (name, names), words in zip(_NUMBERED.items(), coded, strict=True):
         numbers = {word: number for number, word in enumerate(names)}
         values[name] = [numbers[word] for word in words]

@@ -17,7 +17,7 @@ from thinkback.values import dataclass
 STORED = np.dtype("<f4")
 _BLOCK = 64  # rows normalised at a time, to stay in the processor's cache
 _LARGEST = float(np.finfo(np.float32).max)
-_UNIT_TOLERANCE = 1e-6  # float32 rounding of a unit vector stays below; such vectors are kept bit for bit
+UNIT_TOLERANCE = 1e-6  # float32 rounding of a unit vector stays below; such vectors are kept bit for bit
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,7 @@ def _normalised(rows: NDArray[Any], first: int) -> Vector:
         raise _unusable(largest, first)
     scaled = exact / largest[:, None]
     lengths = np.sqrt(np.square(scaled, out=scaled).sum(axis=1)) * largest
-    unit = np.where(np.abs(lengths - 1) <= _UNIT_TOLERANCE, 1.0, lengths)
+    unit = np.where(np.abs(lengths - 1) <= UNIT_TOLERANCE, 1.0, lengths)
     return (exact if (unit == 1.0).all() else exact / unit[:, None]).astype(STORED)
 
 

@@ -275,6 +275,7 @@ def known(
         rows_kept={},
         counts={},
         facts={},
+        lines_kept={},
     )
     lengths = np.concatenate([old.lengths[: catalogue.size], tail])
     return measured((*old.segments, segment), lengths, earlier), earlier, past

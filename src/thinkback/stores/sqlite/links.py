@@ -2,8 +2,9 @@
 
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 import apsw
 
@@ -14,6 +15,7 @@ from thinkback.stores.sqlite import counters
 from thinkback.stores.sqlite.catalogue import Catalogue
 from thinkback.stores.sqlite.filters import Clause, clause
 from thinkback.stores.sqlite.rows import listed
+from thinkback.stores.sqlite.threads import Line
 from thinkback.stores.sqlite.writes import require
 from thinkback.values import dataclass
 
@@ -145,13 +147,30 @@ def _along_lines(
     unread = [id for id in ids if id not in lines]
     for id, edge in _in_thread(connection, unread, filter) if unread else ():
         others.setdefault(id, []).append(edge)
+    created = _created(connection, catalogue, [line for line in lines.values() if line is not None])
     found: dict[str, list[StoredEdge]] = {}
     for id in ids:
-        line = lines.get(id)
-        edges = sorted(others.get(id, ()), key=lambda e: strength(e, id)) if line is None else line.around(id, mask)
+        placed = lines.get(id)
+        if placed is None:
+            edges = sorted(others.get(id, ()), key=lambda e: strength(e, id))
+        else:
+            edges = placed[0].around(placed[1], mask, catalogue.ids.__getitem__, created.__getitem__)
         if edges:
             found[id] = edges[:limit_each]
     return found
+
+
+def _created(
+    connection: apsw.Connection, catalogue: Catalogue, placed: Sequence[tuple[Line, int]]
+) -> Mapping[int, int]:
+    """When the memories at these places were created, by their row; read once at a state."""
+    kept: dict[int, int] = catalogue.fact("created", dict)
+    rows = [row for line, place in placed if (row := int(line.rows[place])) not in kept]
+    if rows:
+        sql = "SELECT seq, created_at FROM memories WHERE seq IN (SELECT value FROM json_each(?)) ORDER BY seq"
+        found: list[Any] = connection.execute(sql, (listed(catalogue.seqs[rows].tolist()),)).fetchall()
+        kept |= zip(sorted(rows), (created for _, created in found), strict=True)
+    return kept
 
 
 def strength(edge: StoredEdge, id: str) -> tuple[float, str, str, bool]:
@@ -239,11 +258,11 @@ def between(
         if first not in lines or last not in lines:
             counts.append(next(counted))
             continue
-        line = lines[first]
-        if line is None or last not in line.places:
+        begin, end = lines[first], lines[last]
+        if begin is None or end is None or begin[0] is not end[0]:
             counts.append(most)
         else:
-            counts.append(min(most, sum(line.passes(mask)[line.places[first] + 1 : line.places[last]])))
+            counts.append(min(most, sum(begin[0].passes(mask)[begin[1] + 1 : end[1]])))
     return counts
 
 

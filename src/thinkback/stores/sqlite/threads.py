@@ -1,162 +1,135 @@
-"""The order of memories in their threads, read a thread at a time and kept until that thread changes.
+"""The order of memories in their threads, from the columns of the catalogue: nothing is read from the file.
 
-The readers of several states share it. A thread that was read at one state is good for another if it did not change between the
-two, which the change count of its last change tells.
+A thread is known by a number, a hash of its name. The rows of a catalogue are sorted by that number once; later catalogues share
+this, and look through the few rows that were appended since.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import field
-from typing import Any
+from functools import cached_property, lru_cache
+from hashlib import blake2b
+from itertools import pairwise
 
-import apsw
 import numpy as np
 from numpy.typing import NDArray
 
 from thinkback.model import SEQUENCE, StoredEdge
-from thinkback.stores.sqlite.rows import listed
 from thinkback.values import dataclass
 
-_LONG = 128  # memories; a longer thread is not read as a whole
-_MOST = 100_000  # memories that are kept
-_MOST_CHANGED = 20_000
-_OF = "SELECT m.id, m.thread FROM memories m WHERE m.id IN (SELECT value FROM json_each(?)) AND m.retired_at IS NULL"
-_LINE = (
-    "SELECT m.id, m.seq, m.created_at, m.position FROM memories m WHERE m.thread = ? AND m.retired_at IS NULL "
-    "ORDER BY m.position, m.id LIMIT ?"
-)
+NO_THREAD, UNPLACED = 0, 1  # of memories in no thread, and of those without a position in theirs
+_LONG = 128  # memories; SQL looks around those of a longer thread, as few of it are asked for
+_MOST_APPENDED = 1024  # rows, and at most one in so many, that are not sorted
+_SHARE = 8
 
 Mask = NDArray[np.bool_]
-Seqs = NDArray[np.int64]
+Rows = NDArray[np.intp]
+Numbers = NDArray[np.int64]
 
 
-@dataclass(slots=True, eq=False)
+@lru_cache(maxsize=65_536)
+def number_of(thread: str | None, placed: bool) -> int:
+    """The number of a thread, in all processes the same."""
+    if thread is None:
+        return NO_THREAD
+    if not placed:
+        return UNPLACED
+    digest = blake2b(thread.encode("utf-8", "surrogatepass"), digest_size=8).digest()
+    number = int.from_bytes(digest, "little", signed=True)
+    return number if number not in (NO_THREAD, UNPLACED) else UNPLACED + 1
+
+
+@dataclass(frozen=True, eq=False)
 class Line:
-    """The present memories of a thread in its order, as they were at a change count."""
+    """The rows of a thread's present memories, in the order of the thread."""
 
-    thread: str
-    changes: int
-    places: Mapping[str, int]
-    ids: Sequence[str]
-    created: Sequence[int]
-    rows: NDArray[np.intp]
+    rows: Rows
     edges: dict[tuple[int, int, bool], StoredEdge] = field(default_factory=dict)
-    passing: tuple[Mask, list[bool]] | None = None  # the last mask, and which of these pass it
+    last: list[tuple[Mask, list[bool]]] = field(default_factory=list)  # the last mask, and which of these pass it
+
+    @cached_property
+    def places(self) -> dict[int, int]:
+        """The place of every row."""
+        return {row: place for place, row in enumerate(self.rows.tolist())}
 
     def passes(self, mask: Mask) -> list[bool]:
         """Which memories pass a mask over the rows of the catalogue, which nobody writes to."""
-        last = self.passing
+        last = self.last[0] if self.last else None
         if last is None or last[0] is not mask:
-            last = self.passing = mask, mask[self.rows].tolist()
+            last = (mask, mask[self.rows].tolist())
+            self.last[:] = [last]
         return last[1]
 
-    def around(self, id: str, mask: Mask) -> list[StoredEdge]:
-        """The edges from the memory before and to the memory after, among those that pass; by the id of the other end."""
-        place, passes = self.places[id], self.passes(mask)
+    def beside(self, place: int, mask: Mask) -> tuple[int | None, int | None]:
+        """The places before and after one, among those that pass."""
+        passes = self.passes(mask)
         before = next((at for at in range(place - 1, -1, -1) if passes[at]), None)
         after = next((at for at in range(place + 1, len(passes)) if passes[at]), None)
-        found = [] if before is None else [self._edge(before, place, False)]
+        return before, after
+
+    def around(
+        self, place: int, mask: Mask, id_of: Callable[[int], str], created: Callable[[int], int]
+    ) -> list[StoredEdge]:
+        """The edges from the memory before and to the memory after, among those that pass; by the id of the other end."""
+        before, after = self.beside(place, mask)
+        found = [] if before is None else [self._edge(before, place, False, id_of, created)]
         if after is not None:
-            found.append(self._edge(place, after, True))
+            found.append(self._edge(place, after, True, id_of, created))
         if len(found) == 2 and found[0].from_id > found[1].to_id:
             found.reverse()
         return found
 
-    def _edge(self, before: int, after: int, away: bool) -> StoredEdge:
+    def _edge(
+        self, before: int, after: int, away: bool, id_of: Callable[[int], str], created: Callable[[int], int]
+    ) -> StoredEdge:
         """The edge between two memories, as the first (`away`) or the second of them has it."""
         edge = self.edges.get((before, after, away))
         if edge is None:
-            created = self.created[before if away else after]
-            edge = StoredEdge(from_id=self.ids[before], to_id=self.ids[after], kind=SEQUENCE, created_at=created)
+            first, second = int(self.rows[before]), int(self.rows[after])
+            at = created(first if away else second)
+            edge = StoredEdge(from_id=id_of(first), to_id=id_of(second), kind=SEQUENCE, created_at=at)
             self.edges[before, after, away] = edge
         return edge
 
 
 class Threads:
-    """Threads as they were read; all its readers number the rows of the catalogue alike."""
+    """Rows sorted by thread, for catalogues that follow from each other while no row of them changes its place."""
 
     def __init__(self) -> None:
-        self._lines: dict[str, Line] = {}
-        self._long: set[str] = set()
-        self._of: dict[str, str] = {}  # the thread of a memory, as it was read last
-        self._loose: dict[str, int] = {}  # memories without a thread, and the change count they were read at
-        self._changed: dict[
-            str | None, int
-        ] = {}  # the change count of a thread's last change; None: of memories in none
-        self._all_changed = -1  # what was read before this change count is not told by `_changed`
-        self._held = 0
+        self._sorted: Rows = np.zeros(0, dtype=np.intp)  # the first so many rows
 
-    def changed(self, threads: Iterable[str | None], changes: int, everything: bool = False) -> None:
-        """These threads changed, the last time at a change count; called before anybody reads at that state."""
-        if everything or len(self._changed) > _MOST_CHANGED:
-            self._all_changed = changes  # before the others are dropped, as readers of older states go on meanwhile
-            self._changed = {}
-            self._drop()
-        self._changed |= dict.fromkeys(threads, changes)
+    def rows(self, threads: Sequence[int], column: Numbers) -> tuple[Rows, Rows]:
+        """The rows of threads, given in order, and for each row the place of its thread; `column` has the thread of every row."""
+        order = self._order(column)
+        known, wanted = column[: len(order)], np.array(threads, dtype=np.int64)
+        starts = np.searchsorted(known, wanted, sorter=order)
+        ends = np.searchsorted(known, wanted, side="right", sorter=order)
+        pieces = [order[start:end] for start, end in zip(starts.tolist(), ends.tolist(), strict=True)]
+        which = np.repeat(np.arange(len(wanted)), ends - starts)
+        if len(order) < len(column):
+            tail = np.flatnonzero(np.isin(column[len(order) :], wanted)) + len(order)
+            pieces, which = [*pieces, tail], np.concatenate([which, np.searchsorted(wanted, column[tail])])
+        return np.concatenate(pieces), which
 
-    def find(self, connection: apsw.Connection, ids: Sequence[str], seqs: Seqs, changes: int) -> dict[str, Line | None]:
-        """The threads of present memories at a change count, which is that of the connection; None for one without.
+    def _order(self, column: Numbers) -> Rows:
+        order = self._sorted
+        if len(order) > len(column):  # of a catalogue that came later
+            return order[order < len(column)]
+        if len(column) - len(order) > max(_MOST_APPENDED, len(order) // _SHARE):
+            order = self._sorted = np.argsort(column, kind="stable")
+        return order
 
-        Memories of long threads are left out, and so are those that are not present. `seqs` are the catalogue's.
-        """
-        found: dict[str, Line | None] = {}
-        missing = [id for id in ids if not self._known(id, changes, found)]
-        if missing:
-            self._read(connection, missing, seqs, changes, found)
-        return found
 
-    def _known(self, id: str, changes: int, found: dict[str, Line | None]) -> bool:
-        """Whether it was read before; if so, it is added to those found."""
-        thread = self._of.get(id)
-        if thread is None:
-            known = id in self._loose and self._lasts(None, min(self._loose[id], changes))
-            if known:
-                found[id] = None
-            return known
-        line = self._lines.get(thread)
-        if line is None or id not in line.places or not self._lasts(thread, min(line.changes, changes)):
-            return False
-        found[id] = line
-        return True
-
-    def _lasts(self, thread: str | None, since: int) -> bool:
-        return since >= self._all_changed and since >= self._changed.get(thread, -1)
-
-    def _read(
-        self,
-        connection: apsw.Connection,
-        ids: Sequence[str],
-        seqs: Seqs,
-        changes: int,
-        found: dict[str, Line | None],
-    ) -> None:
-        lines: dict[str, Line | None] = {}
-        read: list[Any] = connection.execute(_OF, (listed(ids),)).fetchall()
-        for id, thread in read:
-            if thread is None:
-                found[id] = None
-                self._loose[id] = changes
-                self._of.pop(id, None)
-            elif thread not in self._long:
-                if thread not in lines:
-                    lines[thread] = self._line(connection, thread, seqs, changes)
-                line = lines[thread]
-                if line is not None and id in line.places:
-                    found[id] = line
-
-    def _line(self, connection: apsw.Connection, thread: str, seqs: Seqs, changes: int) -> Line | None:
-        rows: list[Any] = connection.execute(_LINE, (thread, _LONG + 1)).fetchall()
-        if len(rows) > _LONG or any(row[3] is None for row in rows):
-            self._long.add(thread)
-            return None
-        ids = [row[0] for row in rows]
-        places = np.searchsorted(seqs, [row[1] for row in rows])
-        line = Line(thread, changes, {id: at for at, id in enumerate(ids)}, ids, [row[2] for row in rows], places)
-        if self._held > _MOST:
-            self._drop()
-        self._held += len(ids) + 1
-        self._lines[thread] = line
-        self._of |= dict.fromkeys(ids, thread)
-        return line
-
-    def _drop(self) -> None:
-        self._lines, self._of, self._loose, self._long, self._held = {}, {}, {}, set(), 0
+def lines(rows: Rows, which: Rows, count: int, positions: Numbers, id_of: Callable[[int], str]) -> list[Line | None]:
+    """The rows of `count` threads, each in the order of the positions, ties by id; None for a long thread."""
+    order = np.lexsort((positions, which))
+    rows, which, positions = rows[order], which[order], positions[order]
+    bounds = np.searchsorted(which, np.arange(count + 1)).tolist()
+    tied = (which[1:] == which[:-1]) & (positions[1:] == positions[:-1])
+    if tied.any():
+        for thread in np.unique(which[1:][tied]).tolist():
+            some = slice(bounds[thread], bounds[thread + 1])
+            by_id = sorted(
+                zip(positions[some].tolist(), map(id_of, rows[some].tolist()), rows[some].tolist(), strict=True)
+            )
+            rows[some] = [row for _, _, row in by_id]
+    return [Line(rows[start:end]) if end - start <= _LONG else None for start, end in pairwise(bounds)]

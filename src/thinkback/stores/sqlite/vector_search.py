@@ -20,7 +20,7 @@ from thinkback.stores.index.codes import Block, CodedQuery
 from thinkback.stores.index.graphs import Graph
 from thinkback.stores.index.reach import Part, most_promising, others_in_reach
 from thinkback.stores.sqlite.catalogue import Catalogue, Delta, Mask, Rows, extended, retired
-from thinkback.stores.sqlite.generations import STORED, Generation, unit_rows
+from thinkback.stores.sqlite.generations import STORED, UNIT_TOLERANCE, Generation, unit_rows
 from thinkback.stores.sqlite.kept_vectors import KeptVectors, Read, products, squared
 from thinkback.stores.sqlite.rows import listed
 from thinkback.values import dataclass
@@ -40,9 +40,9 @@ _NO_ROWS: Rows = np.zeros(0, dtype=np.intp)
 class Asked:
     """A query, and what was computed of it; the legs of one search ask for the same vector under different filters."""
 
-    def __init__(self, query: Vector) -> None:
+    def __init__(self, query: Vector, wide: Floats | None = None) -> None:
         self.query = query
-        self.target = query.astype(np.float64)
+        self.target = query.astype(np.float64) if wide is None else wide
         self.square = (self.target * self.target).sum()
         self.estimates: Vector | None = None  # of the rows in blocks
         self.products: tuple[Vector, int, Vector] | None = None  # with the first so many vectors in memory
@@ -63,8 +63,16 @@ class Questions:
         given = np.asarray(vector)
         key, last = given.dtype.str.encode() + given.tobytes(), self._last
         if last is None or last[0] != key or given.shape != last[1].query.shape:
-            last = self._last = (key, Asked(unit_rows([vector], dimensions)[0]))
+            last = self._last = (key, _asked(given, dimensions))
         return last[1]
+
+
+def _asked(given: NDArray[Any], dimensions: int) -> Asked:
+    if given.dtype == STORED and given.shape == (dimensions,):
+        wide = given.astype(np.float64)
+        if abs(float(wide @ wide) - 1) <= UNIT_TOLERANCE:  # its length is nearer still, so it stays as it is
+            return Asked(given, wide)
+    return Asked(unit_rows([given], dimensions)[0])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
