@@ -30,6 +30,7 @@ LAYERS = (
     (
         "conditions",
         "fields",
+        "heads",
         "kinds",
         "languages",
         "model",

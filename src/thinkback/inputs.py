@@ -28,6 +28,7 @@ from thinkback.fields import (
     Tier,
     names,
 )
+from thinkback.heads import suggested_speaker
 from thinkback.kinds import suggested_kind
 from thinkback.model import Draft, Vector, assembled
 
@@ -163,7 +164,10 @@ def draft(text: str, given: Mapping[str, Any]) -> Draft:
     for name, value in given.items():
         if value is not None:
             made[name] = _converted(name, value)
-    if given.get("kind") is None and isinstance(speaker := given.get("speaker"), str | None):
+    speaker = given.get("speaker")
+    if speaker is None:
+        made["speaker"] = speaker = suggested_speaker(text)
+    if given.get("kind") is None and isinstance(speaker, str | None):
         made["kind"] = suggested_kind(text, speaker)
     return assembled(Draft, made.values())
 

@@ -509,10 +509,12 @@ class Memory:
         return done
 
     def reindex(self) -> int:
-        """Read again what is derived from the texts, the times they tell of; return how many memories changed."""
-        from thinkback.lifecycle.about import reread
+        """Read again what is derived from texts, their times and their speakers; return how many memories changed."""
+        from thinkback.lifecycle import about, speakers
 
-        return reread(self.store, self.clock())
+        now = self.clock()
+        with self.store.transaction():
+            return len(about.reread(self.store, now) | speakers.reread(self.store, now))
 
     def reflect(
         self,

@@ -163,7 +163,8 @@ def export_markdown(memory: "Memory") -> Iterator[str]:
 
 
 def _bullet(record: StoredRecord) -> str:
-    who = f" **{record.speaker}:**" if record.speaker else ""
+    named = record.speaker is None or record.text.lstrip().lower().startswith(f"{record.speaker.lower()}:")
+    who = "" if named else f" **{record.speaker}:**"
     text = record.text.replace("\r\n", "\n").replace("\n", "\n  ")
     tags = "".join(f" #{tag.replace(' ', '-')}" for tag in record.tags)
     return f"- {from_us(record.date).date().isoformat()}{who} {text}{tags}"

@@ -25,8 +25,8 @@ def retold(store: Store, record: StoredRecord, text: str, now: int) -> None:
         store.amend({record.id: _read(text, record.created_at)}, now)
 
 
-def reread(store: Store, now: int) -> int:
-    """Read the times of all memories again, but for those that callers gave; return how many changed."""
+def reread(store: Store, now: int) -> set[str]:
+    """Read the times of all memories again, but for those that callers gave; return which changed."""
     with store.transaction():
         records = store.list(Filter(now=now, everything=True), None, None)
         fresh = {record.id: _read(record.text, record.created_at) for record in records if not _owned(record)}
@@ -34,7 +34,7 @@ def reread(store: Store, now: int) -> int:
         changed = {id: new for id, new in fresh.items() if new != {name: getattr(known[id], name) for name in GIVEN}}
         if changed:
             store.amend(changed, now)
-    return len(changed)
+    return set(changed)
 
 
 def _owned(record: StoredRecord) -> bool:

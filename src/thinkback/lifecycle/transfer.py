@@ -24,9 +24,11 @@ from thinkback.errors import (
     sentence,
 )
 from thinkback.fields import VERSIONED
+from thinkback.lifecycle.about import with_about
 from thinkback.lifecycle.corroboration import DECAYED_UNTIL, reworded
 from thinkback.lifecycle.reflect.promote import RAISED
 from thinkback.lifecycle.secrets.door import Door
+from thinkback.lifecycle.speakers import is_suggested, with_speaker
 from thinkback.lifecycle.tombstones import buried, left_out
 from thinkback.model import Draft, Filter, StoredEdge, StoredJudgement, StoredRecord
 from thinkback.stores.base import EmbeddingSpace, Snapshot, Store
@@ -238,8 +240,12 @@ class _Merge:
         for id in new.keys() & self._restored:
             self._check_order(new[id])
         if new:
-            self._store.add(list(new.values()), self._now, self._header.space)
+            self._store.add([self._as_written(draft) for draft in new.values()], self._now, self._header.space)
         return {**self._merge(again, {}), "memories": len(new)}
+
+    def _as_written(self, draft: Draft) -> Draft:
+        """A draft that no store has recorded, with what is read from the text of every memory when it is written."""
+        return draft if draft.recorded_at is not None else with_about(with_speaker(draft), self._now)
 
     def _with_usable_vectors(self, drafts: Sequence[Draft]) -> Sequence[Draft]:
         """The drafts, without their vectors if those are of another embedding space than the store's."""
@@ -361,6 +367,8 @@ def _same(version: Draft | StoredRecord, other: StoredRecord) -> bool:
     mine, theirs = _content(version), _content(other)
     if mine["position"] is None:  # the store assigned it when it was written
         theirs["position"] = None
+    if mine["speaker"] is None and version.recorded_at is None and is_suggested(other):  # read when it was written
+        theirs["speaker"] = None
     return mine == theirs and version.recorded_at in (None, other.recorded_at)
 
 

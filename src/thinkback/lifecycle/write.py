@@ -11,6 +11,7 @@ from thinkback.lifecycle.corroboration import confirm, reworded
 from thinkback.lifecycle.journal import Action
 from thinkback.lifecycle.reflect.promote import RAISED, raised
 from thinkback.lifecycle.repetition import holding, repeated, repetitions, statement_in
+from thinkback.lifecycle.speakers import respoken
 from thinkback.lifecycle.tiers import lifetime, with_expiry, with_lifetime
 from thinkback.model import REFLECTION, Draft, StoredRecord
 from thinkback.stores.base import EmbeddingSpace, Store
@@ -61,7 +62,7 @@ def new_version(
     space: EmbeddingSpace | None = None,
 ) -> None:
     """Write a new version with the vectors of a draft; corroborations that no longer hold for its text or source are removed."""
-    store.update(record.id, changes, now, embedded.vector, space, embedded.passages)
+    store.update(record.id, respoken(record, changes), now, embedded.vector, space, embedded.passages)
     if "text" in changes:
         retold(store, record, changes["text"], now)
     if changes.keys() & {"text", "source"}:

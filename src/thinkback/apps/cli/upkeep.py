@@ -237,7 +237,7 @@ def _show_embedded(count: int, common: Common) -> None:
 
 @command(app, panel=PANEL, example="thinkback reindex")
 def reindex(common: Common) -> None:
-    """Read again the times that memories tell of ("last weekend"); those that you gave yourself stay."""
+    """Read again the times that memories tell of ("last weekend") and who speaks ("Ann: …"); what you gave yourself stays."""
     from thinkback.apps.words import counted
 
     with existing_memory(common) as memory:
