@@ -245,6 +245,15 @@ def test_recall_says_which_older_value_a_memory_seems_to_replace(memory: Memory)
     first = answer.meta[PROGRAMS]["memories"][0]
     assert (first["id"], first["supersedes"]) == ("new", ["old"])
     assert "new seems to supersede old" in answer.content[0].text
+    contested = call(memory, "link", {"from_id": "new", "to_id": "old", "kind": "contests"})
+    assert contested.meta[PROGRAMS]["link"]["kind"] == "contested_by"
+    assert memory.get("old").valid_to is None
+    assert (
+        "both are kept"
+        in call(memory, "link", {"from_id": "new", "to_id": "old", "kind": "supersedes"}).content[0].text
+    )
+    assert memory.get("old").valid_to == memory.get("new").date
+    assert [edge.kind for edge in memory.neighbours("old")] == ["contested_by"]
 
 
 def test_a_theme_is_told_in_words_and_not_as_data(memory: Memory) -> None:

@@ -173,7 +173,8 @@ def found(result: Found, explain: bool) -> Answer[FoundAnswer]:
     if quoted and not answered and any(recall.trace.relevance.evidence for recall in result.recalls):
         remarks.append("The memory likely holds no answer to this.")
     remarks += [
-        f"{hit.id} seems to supersede {', '.join(hit.supersedes)}: another value of what is asked, told later."
+        f"{hit.id} seems to supersede {', '.join(hit.supersedes)}: another value of what is asked, told later. "
+        "If so, link them, kind supersedes."
         for _, hit in result.hits
         if hit.supersedes
     ]
@@ -235,6 +236,13 @@ def linked(edge: Edge) -> Answer[LinkedAnswer]:
     """The result of `link`."""
     structured: LinkedAnswer = {"link": wire.edge(edge)}
     return Answer(shown(structured), f"Linked, kind {_quoted(edge.kind)}, weight {edge.weight:g}.")
+
+
+def contested(edge: Edge, closed: bool) -> Answer[LinkedAnswer]:
+    """The result of `link` with a kind that contests the older memory."""
+    structured: LinkedAnswer = {"link": wire.edge(edge)}
+    ended = ", which ended where that begins" if closed else ""
+    return Answer(shown(structured), f"{short_id(edge.to_id)} contests {short_id(edge.from_id)}{ended}; both are kept.")
 
 
 def reflected(done: Reflected) -> Answer[ReflectedAnswer]:

@@ -21,6 +21,11 @@ _WHERE = {
     "operators": "eq, ne, gt, gte, lt, lte, in, not, exists, any, all; conditions join by and, or, not.",
     "dry_run": "true, unless given: shows what would go. With ids alone it is false.",
 }
+_LINKS = {
+    "contests": "from_id is newer and contradicts to_id; both stay valid.",
+    "supersedes": "the same, and to_id is no longer valid from the time of from_id on.",
+    "any other": "what the link means in your words; it only helps to find the other memory.",
+}
 _STORE = {"store": "where a server with two stores keeps it: repository (default), or user for all your projects."}
 
 
@@ -31,6 +36,7 @@ def guide() -> str:
         "Filters of recall and search_keywords": filters | _STATED,
         "where of forget": _WHERE,
         "Changes of recall": _CHANGES,
+        "Kinds of link": _LINKS,
         "Fields of remember": {row.name: row.help for row in FIELDS if row.name in RememberFields.model_fields}
         | _STORE,
         "Fields of update": {row.name: row.help for row in FIELDS if row.name in UpdateFields.model_fields},

@@ -22,6 +22,8 @@ from thinkback.values import dataclass
 GUIDE = "thinkback://guide"  # the resource that describes what the short schemas leave out
 Scope = Literal["read", "write", "delete"]
 _RESULTS = 10  # of `search`
+# Kinds of a link from a newer memory to an older one that contest it, and whether they end its validity.
+_CONTESTING = {"contests": False, "supersedes": True}
 
 
 class Arguments(BaseModel):
@@ -146,7 +148,11 @@ class LinkArguments(Arguments):
 
     from_id: str
     to_id: str
-    kind: str = Field("related", max_length=100, description="What the link means: related, causes, contradicts, …")
+    kind: str = Field(
+        "related",
+        max_length=100,
+        description="related, causes, …; a newer one contests an older one, or supersedes it: that ends it.",
+    )
     weight: float = Field(1.0, ge=0, allow_inf_nan=False)
 
 
@@ -244,6 +250,9 @@ def link(stores: Stores, asked: LinkArguments, caller: Caller) -> Answer[answers
     (memory, first), (other, second) = stores.holder(asked.from_id), stores.holder(asked.to_id)
     if memory is not other:
         raise InvalidInput("the memories are in different stores, which cannot be linked", code="different_stores")
+    if asked.kind in _CONTESTING:
+        close = _CONTESTING[asked.kind]
+        return answers.contested(memory.contest(first, second, close), close)
     return answers.linked(memory.link(first, second, asked.kind, asked.weight))
 
 
