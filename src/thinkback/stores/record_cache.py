@@ -26,9 +26,6 @@ class Write:
     last_access: int | None = None
 
 
-_NEVER = Write(0)
-
-
 @dataclass(frozen=True, slots=True)
 class Touched:
     """Which records were touched while the touch counter went from `since` to `until`, as far as this process wrote it alone."""
@@ -80,11 +77,15 @@ class RecordCache:
                 continue
             record, read_at = entry
             if read_at != now:
-                write = last.get(id, _NEVER)
-                if known and write.count is not None and write.touches <= now and write.changes == state.changes:
-                    record = _with(record, write.count, write.last_access)
+                write = last.get(id)
+                if write is None:
+                    current = since <= read_at <= until
+                elif known and write.count is not None and write.touches <= now and write.changes == state.changes:
+                    record, current = _with(record, write.count, write.last_access), True
                     entries[id] = record, now
-                elif not since <= read_at <= until or write.touches > read_at or write.touches > now:
+                else:
+                    current = since <= read_at <= until and write.touches <= min(read_at, now)
+                if not current:
                     outdated[id] = record
                     continue
             found[id] = record

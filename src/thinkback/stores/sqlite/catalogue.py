@@ -101,9 +101,10 @@ class Ids:
             self._rows[found] = row
         return found
 
-    def row(self, id: str) -> int | None:
-        """The last row of a memory that was asked for; the memory may have another one by now."""
-        return self._rows.get(id)
+    def known(self, ids: Sequence[str], size: int) -> dict[str, int]:
+        """The rows below `size` of memories that were asked for, each the last one; a memory may have another one by now."""
+        rows = self._rows
+        return {id: row for id in ids if (row := rows.get(id)) is not None and row < size}
 
     def of(self, rows: Rows) -> list[str]:
         """The ids of several rows."""
@@ -193,9 +194,10 @@ class Catalogue:
 
     def _rows_of(self, connection: apsw.Connection, ids: Sequence[str]) -> dict[str, int]:
         """The rows of present memories, of those that were read before without the file."""
-        known = {id: row for id in ids if (row := self.ids.row(id)) is not None and row < self.size and self.alive[row]}
-        missing = [id for id in ids if id not in known]
-        if missing:
+        known = self.ids.known(ids, self.size)
+        if self.dead:
+            known = {id: row for id, row in known.items() if self.alive[row]}
+        if len(known) < len(ids) and (missing := [id for id in ids if id not in known]):
             sql = (
                 "SELECT m.id, m.seq FROM memories m "
                 "WHERE m.id IN (SELECT value FROM json_each(?)) AND m.retired_at IS NULL"
