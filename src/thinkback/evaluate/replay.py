@@ -292,6 +292,7 @@ class _Watched:
 
     def __init__(self, part: _Part, totals: Floats, legs: Mapping[str, Floats]) -> None:
         self.query, self.records, self.links, self.places = part.query, part.records, part.links, part.places
+        self.runs = part.runs
         self.read_totals = self.read_legs = False
         self._totals, self._legs = totals, legs
 

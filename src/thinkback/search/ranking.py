@@ -62,7 +62,8 @@ def rank(gathered: Gathered, recipe: Recipe) -> Ordered:
     read = traits(records)
     where = None if gathered.gaps is None else places(records, gathered.gaps, read)
     for term in terms if ledger.ids else ():
-        values = term.signal.values(Scene(gathered.query, records, ledger.totals, fused.values, links, where, read))
+        scene = Scene(gathered.query, records, ledger.totals, fused.values, links, where, read, runs)
+        values = term.signal.values(scene)
         if isinstance(values, Skip):
             skipped.append((term.signal.name, values.reason))
         else:

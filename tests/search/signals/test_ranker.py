@@ -6,7 +6,8 @@ from dataclasses import fields, replace
 import numpy as np
 import pytest
 
-from thinkback.model import Filter, StoredRecord
+from thinkback.model import Filter, Run, Scored, StoredRecord
+from thinkback.passages import Span
 from thinkback.search.query.parse import Parsing, parse
 from thinkback.search.recipes.named import named
 from thinkback.search.signals.base import Scene
@@ -40,6 +41,7 @@ EXPECTED = {
     "covered2": NO_WORD,
     "covered_near": NO_WORD,
     "document_vector": [0, 0, 0, 0.5],  # longer than an embedder reads, and said by nobody
+    "document_length": [0, 0, 0, 0.125 * math.log(1600 / 1500) / 5],
     "document_covered": NO_WORD,
     "before": [0, 1.0, 0.5, 0.25],
     "after": [0.5, 0.25, 0.125, 0],
@@ -152,3 +154,12 @@ def test_the_sum_is_the_same_to_the_last_bit_however_many_candidates_there_are(s
     )
     ranker = next(term.signal for term in named("default").signals if isinstance(term.signal, Ranker))
     assert ranker.values(part).tobytes() == ranker.weigh(features(part)).tobytes()
+
+
+def test_one_vector_of_a_document_counts_unless_it_was_found_by_a_passage():
+    found = (Scored("3", 0.5, Span(0, 100)),)
+    for run in (Run("vector", found), Run("vector", filled=found)):
+        assert features(scene(runs=[run]))["document_vector"].tolist() == [0, 0, 0, 0]
+        assert features(scene(runs=[run]))["document_length"].tolist() == [0, 0, 0, 0]
+    for run in (Run("vector", (Scored("3", 0.5),)), Run("keyword", found)):
+        assert features(scene(runs=[run]))["document_vector"].tolist() == [0, 0, 0, 0.5]

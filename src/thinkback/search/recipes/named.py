@@ -29,6 +29,7 @@ RANKER = Ranker(
     covered2=0.0976,
     covered_near=0.0993,
     document_vector=-0.0644,
+    document_length=-0.2,
     document_covered=0.0865,
     before=0.0751,
     after=0.0811,

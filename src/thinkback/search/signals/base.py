@@ -7,7 +7,7 @@ from typing import ClassVar, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from thinkback.model import Floats, StoredEdge, StoredRecord
+from thinkback.model import Floats, Run, StoredEdge, StoredRecord
 from thinkback.search.query.parse import Query
 from thinkback.search.traits import Traits, traits
 from thinkback.values import dataclass
@@ -60,6 +60,7 @@ class Scene:
     links: Links | None = None
     places: NDArray[np.int64] | None = None
     read: Traits | None = None
+    runs: Sequence[Run] = ()
 
     def traits(self) -> Traits:
         """The traits of the candidates."""

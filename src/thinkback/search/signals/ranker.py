@@ -58,8 +58,11 @@ class Ranker(_Planned, Signal):
     covered: float = 0.0  # the share of the query's words in the text, weighed by their rarity among the candidates
     covered2: float = 0.0  # its square
     covered_near: float = 0.0  # the same share, of the text and those beside it in the thread
-    document_vector: float = 0.0  # the vector leg's value, of such a text
-    document_covered: float = 0.0  # covered, of such a text
+    document_vector: float = 0.0  # the vector leg's value, of a document that has one vector for the whole text
+    document_length: float = (
+        0.0  # s · ln(characters / 1500) / 5, of such a document: a longer text matches more by chance
+    )
+    document_covered: float = 0.0  # covered, of any document: a text longer than an embedder reads that nobody said
     before: float = 0.0  # near(-1)
     after: float = 0.0  # near(+1)
     before2: float = 0.0  # near(-2)
@@ -140,7 +143,8 @@ FEATURES: Mapping[str, tuple[str, str]] = {
     "covered": ("covered", "one"),
     "covered2": ("covered", "covered"),
     "covered_near": ("covered_near", "one"),
-    "document_vector": ("vector", "document"),
+    "document_vector": ("vector", "whole"),
+    "document_length": ("score", "excess"),
     "document_covered": ("covered", "document"),
     "before": ("before", "one"),
     "after": ("after", "one"),

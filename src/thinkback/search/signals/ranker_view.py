@@ -11,7 +11,7 @@ from thinkback.search.once import Once
 from thinkback.search.query.stopwords import FUNCTION_WORDS
 from thinkback.search.signals.base import Scene, of_records
 from thinkback.search.speakers import ASSISTANT, USER, in_first_person, names, speaker
-from thinkback.search.traits import FLAGS, may_have
+from thinkback.search.traits import DOCUMENT, FLAGS, may_have
 
 STEPS = 10  # how far the `wide` feature looks along a thread
 LONGEST_QUERY = 2000  # characters of a query that are read for its words
@@ -48,11 +48,12 @@ _METHODS: Mapping[str, Sequence[str]] = {
     "_asked": ("dated", "counted", "somebody"),
     "_length": ("length",),
     "_newness": ("newness",),
+    "_whole": ("whole", "excess"),
 }
 COLUMNS = ("one", "score", *_FLAGS, *(name for names in _METHODS.values() for name in names))
 _ROW = {name: row for row, name in enumerate(COLUMNS)}
 _SCORE, _ASKS, _END_OF_FLAGS = _ROW["score"], _ROW["asks"], _ROW["asks"] + len(_FLAGS)
-_SPOKEN, _REFLECTION = FLAGS.index("spoken"), FLAGS.index("reflection")
+_SPOKEN, _REFLECTION, _DOCUMENT = FLAGS.index("spoken"), FLAGS.index("reflection"), FLAGS.index("document")
 
 
 def methods(columns: Sequence[str]) -> Sequence[str]:
@@ -69,6 +70,7 @@ class View:
     def __init__(self, scene: Scene) -> None:
         self.records, self.size = scene.records, len(scene.records)
         self._query, self._values, self._places = scene.query.text, scene.legs, scene.places
+        self._runs = scene.runs
         self._traits = scene.traits()
         self._flags = self._traits["flags"]
         self._table = np.zeros((len(COLUMNS), self.size + 1))
@@ -100,6 +102,16 @@ class View:
         oldest, newest = dates.min(initial=np.inf), dates.max(initial=-np.inf)
         if newest > oldest:
             self._put("newness", (dates - oldest) / (newest - oldest))
+
+    def _whole(self) -> None:
+        """1 for a document that one vector stands for, and ln(characters / DOCUMENT) / 5; one found by a passage has many."""
+        documents = np.flatnonzero(self._flags[:, _DOCUMENT])
+        if len(documents):
+            scored = (hit for run in self._runs if run.leg == "vector" for hit in (*run.hits, *run.filled))
+            parts = {hit.id for hit in scored if hit.passage is not None}
+            whole = documents[[self.records[row].id not in parts for row in documents]] if parts else documents
+            lengths = of_records([len(self.records[row].text) for row in whole])
+            self._table[_ROW["whole"], whole], self._table[_ROW["excess"], whole] = 1.0, np.log(lengths / DOCUMENT) / 5
 
     # -- threads -------------------------------------------------------------------------------------------------------
 
