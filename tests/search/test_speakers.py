@@ -4,7 +4,7 @@ import pytest
 
 import thinkback
 from thinkback.model import StoredRecord
-from thinkback.search.speakers import in_first_person, names, speaker
+from thinkback.search.speakers import asks_what_assistant_said, in_first_person, names, speaker
 
 
 def record(text, **fields):
@@ -45,6 +45,27 @@ def test_the_first_person(text):
 @pytest.mark.parametrize("text", ["What did Caroline say?", "Which item is it?", "the mine in Wales"[:3]])
 def test_not_the_first_person(text):
     assert not in_first_person(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Which library did you recommend?",
+        "What have you already told me about Oslo?",
+        "the plan you suggested",
+        "What was your advice?",
+        "What did the assistant say about tests?",
+    ],
+)
+def test_what_the_assistant_said_is_asked_for(text):
+    assert asks_what_assistant_said(text)
+
+
+@pytest.mark.parametrize(
+    "text", ["What would you suggest?", "Do you think so?", "Can you explain it?", "What did I say?"]
+)
+def test_a_new_proposal_is_asked_for(text):
+    assert not asks_what_assistant_said(text)
 
 
 def test_function_words_name_nobody():

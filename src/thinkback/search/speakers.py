@@ -20,6 +20,13 @@ _TO_ASSISTANT = re.compile(
     r"|\byou(?:['’]ve|r)? (?:recommend|suggest|advi[sc]e|explain|told|said|gave|propos|answer)",
     re.IGNORECASE,
 )
+_SAID_BY_ASSISTANT = re.compile(
+    r"\b(?:did|have|had) you (?:\w+ )?(?:recommend|suggest|advi[sc]e|explain|t[eo]l[ld]|sa[yi]|give|propos|answer|mention|show|writ)"
+    r"|\byou(?:['’]ve)? (?:recommended|suggested|advised|explained|told|said|gave|proposed|answered|mentioned|showed|wrote)\b"
+    r"|\byour (?:recommendation|suggestion|advice|answer|explanation|proposal)s?\b"
+    r"|\bthe assistant (?:say|said|recommend|suggest|advise|explain|propose|answer|mention)",
+    re.IGNORECASE,
+)
 _USER_LINE = re.compile(r"^(?:user|human):\s", re.IGNORECASE | re.MULTILINE)
 _FIRST_PERSON = re.compile(r"\b(?:i|i['’](?:m|ve|d|ll)|my|me|mine|we|our|us)\b", re.IGNORECASE)
 
@@ -43,6 +50,11 @@ def in_first_person(question: str) -> bool:
 def asks_assistant(question: str) -> bool:
     """Whether a question is for what the assistant said: "Which library did you recommend?"."""
     return _TO_ASSISTANT.search(question[:2000]) is not None
+
+
+def asks_what_assistant_said(question: str) -> bool:
+    """Whether a question is for what the assistant said earlier, and not for a new proposal: "What did you recommend?"."""
+    return _SAID_BY_ASSISTANT.search(question[:2000]) is not None
 
 
 def says_user(text: str) -> bool:

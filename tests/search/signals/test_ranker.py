@@ -163,3 +163,10 @@ def test_one_vector_of_a_document_counts_unless_it_was_found_by_a_passage():
         assert features(scene(runs=[run]))["document_length"].tolist() == [0, 0, 0, 0]
     for run in (Run("vector", (Scored("3", 0.5),)), Run("keyword", found)):
         assert features(scene(runs=[run]))["document_vector"].tolist() == [0, 0, 0, 0.5]
+
+
+def test_the_assistants_words_count_fully_when_they_are_asked_for():
+    asked = features(scene("What did you recommend?"))
+    assert [asked[name].tolist() for name in ("assistant", "assistant_keyword", "assistant_after")] == [
+        [0, 0, 0, 0]
+    ] * 3

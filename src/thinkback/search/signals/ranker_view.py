@@ -10,7 +10,7 @@ from thinkback.model import Floats, StoredRecord
 from thinkback.search.once import Once
 from thinkback.search.query.stopwords import FUNCTION_WORDS
 from thinkback.search.signals.base import Scene, of_records
-from thinkback.search.speakers import ASSISTANT, USER, in_first_person, names, speaker
+from thinkback.search.speakers import ASSISTANT, USER, asks_what_assistant_said, in_first_person, names, speaker
 from thinkback.search.traits import DOCUMENT, FLAGS, may_have
 
 STEPS = 10  # how far the `wide` feature looks along a thread
@@ -77,6 +77,8 @@ class View:
         self._table[0] = 1.0
         self._table[_SCORE, :-1] = scene.totals
         self._table[_ASKS:_END_OF_FLAGS, :-1] = self._flags[:, : len(_FLAGS)].T
+        if asks_what_assistant_said(self._query):  # then the assistant's words are as good as the user's
+            self._table[_ROW["assistant"]] = 0.0
         self._beside = self._neighbours()
 
     def table(self, methods: Sequence[str]) -> Floats:
