@@ -98,6 +98,18 @@ def test_only_what_is_undecided_is_read() -> None:
     assert decided(within=0.1) == []  # the best one is ahead
 
 
+@pytest.mark.parametrize("seed", range(8))
+def test_precise_reorders_the_first_five_and_never_loses_one(seed: int) -> None:
+    chance = np.random.default_rng(seed)
+    with toy_memory(reranker=Reranker(lambda texts: chance.random(len(texts)).tolist())) as m:
+        for n in range(12):
+            m.remember(f"red apple pie number {n * n} {'and so on ' * int(chance.integers(3))}")
+        plain, found = m.recall("red apple pie", recipe="default"), m.recall("red apple pie", recipe=ALL)
+        assert set(found.ids[:5]) == set(plain.ids[:5])
+        assert found.ids[5:] == plain.ids[5:]
+        assert found.trace.reranked == 5
+
+
 class Slow(Reranker):
     """Reaches its deadline after one text."""
 

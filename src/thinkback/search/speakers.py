@@ -21,7 +21,8 @@ _TO_ASSISTANT = re.compile(
     re.IGNORECASE,
 )
 _SAID_BY_ASSISTANT = re.compile(
-    r"\b(?:did|have|had) you (?:\w+ )?(?:recommend|suggest|advi[sc]e|explain|t[eo]l[ld]|sa[yi]|give|propos|answer|mention|show|writ)"
+    r"\b(?:did|have|had) you (?:\w+ )?"
+    r"(?:recommend|suggest|advi[sc]e|explain|tell|told|say|said|give|propos|answer|mention|show|writ)"
     r"|\byou(?:['’]ve)? (?:recommended|suggested|advised|explained|told|said|gave|proposed|answered|mentioned|showed|wrote)\b"
     r"|\byour (?:recommendation|suggestion|advice|answer|explanation|proposal)s?\b"
     r"|\bthe assistant (?:say|said|recommend|suggest|advise|explain|propose|answer|mention)",

@@ -87,8 +87,8 @@ DEFAULT = Recipe(
 PRECISE = replace(
     DEFAULT,
     name="precise",
-    about="default, then a cross-encoder over those of the first 12 that are within 15 % of the best score, blended",
-    reranker=Rerank(top=12, within=0.15, how="blend", weight=0.3, scale="tempered", max_chars=500),
+    about="default, then a cross-encoder over those of the first 5 that are within 15 % of the best score, blended",
+    reranker=Rerank(top=5, within=0.15, how="blend", weight=0.3, scale="tempered", max_chars=500),
 )
 
 KEYWORD = Recipe(name="keyword", about="The keyword leg alone", legs=(Keyword(),))
