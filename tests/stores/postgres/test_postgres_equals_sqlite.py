@@ -108,6 +108,39 @@ def test_a_life_of_small_things_ranks_equally(
     assert shared_spaces.facts()["copies"]
 
 
+def test_speakers_and_updates_rank_equally(trio: tuple[Memory, Memory, Memory]) -> None:
+    said = (
+        ("a", "Caroline: I use Jira for tickets"),
+        ("b", "Caroline: I switched to Linear for tickets"),
+        ("c", "assistant: Jira has tickets"),
+        ("d", "Note: tickets"),
+        ("e", "Melanie: the tickets cost $20"),
+        ("f", "Melanie: the tickets cost $25 now"),
+    )
+    for memory in trio[:2]:
+        memory.remember_many(
+            {"id": id, "text": text, "created_at": NOW - (9 - n) * DAY} for n, (id, text) in enumerate(said)
+        )
+        memory.update("c", text="user: Jira has tickets")
+        memory.store.update("e", {"speaker": "Somebody"}, NOW)
+        memory.store.update("e", {"speaker": None}, NOW)  # emptied by its owner, so it stays
+        assert memory.reindex() == 0
+    here, there, _ = trio
+    assert {one.id: one.speaker for one in here.list()} == {one.id: one.speaker for one in there.list()}
+    assert {one.id: one.speaker for one in there.list()} == {
+        "a": "Caroline",
+        "b": "Caroline",
+        "c": "user",
+        "d": None,
+        "e": None,
+        "f": "Melanie",
+    }
+    for query in ("What does Caroline use for tickets?", "How much do the tickets cost?", "What did I say about Jira?"):
+        assert _alike(trio, query), query
+        assert _alike(trio, query, where={"speaker": "Caroline"}), query
+    assert [hit.supersedes for hit in there.recall("How much do the tickets cost?")][:1] == [("e",)]
+
+
 @pytest.mark.skipif(not LOCOMO.exists(), reason="the LoCoMo data is not here")
 def test_every_question_of_locomo_ranks_equally(shared_spaces: PostgresSpaces, tmp_path: Path) -> None:
     dataset = read_locomo(LOCOMO, adversarial=True)
