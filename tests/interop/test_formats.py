@@ -222,6 +222,22 @@ def test_plain_chats(memory: Memory, tmp_path: Path) -> None:
     ]
 
 
+def test_a_chat_is_read_like_what_is_remembered(memory: Memory, tmp_path: Path) -> None:
+    """Its instructions are preferences, and the times it tells of are known."""
+    messages = [
+        {"role": "user", "content": "Always answer in French", "created_at": "2023-08-09T15:00:00Z"},
+        {"role": "assistant", "content": "Always a pleasure", "created_at": "2023-08-09T15:00:00Z"},
+        {"role": "user", "content": "Last weekend we went to the lake", "created_at": "2023-08-09T15:00:00Z"},
+    ]
+    twice(memory, write(tmp_path / "b.jsonl", [{"messages": messages, "id": "x"}], True), "chat")
+    rule, thanks, lake = sorted(memory.list(thread="x"), key=lambda one: one.position or 0)
+    assert lake.about_from is not None
+    assert lake.about_from.isoformat()[:10] == "2023-08-05"
+    assert (rule.kind, thanks.kind, lake.kind) == ("preference", "observation", "observation")
+    memory.update(rule.id, kind="observation")  # a correction is no difference to the file
+    assert import_file(memory, tmp_path / "b.jsonl", "chat").differing == 0
+
+
 def test_an_obsidian_vault(memory: Memory, tmp_path: Path) -> None:
     vault = tmp_path / "vault"
     (vault / ".obsidian").mkdir(parents=True)

@@ -5,17 +5,21 @@ from typing import Any
 
 from thinkback.clock import to_us
 from thinkback.errors import InvalidInput
+from thinkback.heads import suggested_speaker
 from thinkback.inputs import validate
 from thinkback.interop.jsonl_lines import IMPORTED_CONFIDENCE
+from thinkback.kinds import suggested_kind
 from thinkback.messages import moment_of
 from thinkback.model import Draft, StoredEdge
 
 
 def draft(id: str, text: str, **fields: Any) -> Draft:
-    """A checked draft; None means the default, and what is null in the metadata is left out."""
+    """A checked draft; None means the default, of a kind the one its text suggests; what is null in the metadata is left out."""
     given = {name: value for name, value in fields.items() if value is not None}
     metadata = {name: value for name, value in (given.pop("metadata", None) or {}).items() if value is not None}
     confidence = given.pop("confidence", IMPORTED_CONFIDENCE)
+    if "kind" not in given:
+        given["kind"] = suggested_kind(text, given.get("speaker") or suggested_speaker(text))
     return validate(Draft(id=id, text=text, confidence=confidence, metadata=metadata, **given))
 
 

@@ -37,6 +37,7 @@ from thinkback.values import dataclass
 BATCH = 500
 CARRIED = (DECAYED_UNTIL, RAISED)  # upkeep settings that belong to the memories
 _NAMED = 3  # memories that a warning names
+_SUGGESTED_KINDS = {"observation", "preference"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -367,8 +368,11 @@ def _same(version: Draft | StoredRecord, other: StoredRecord) -> bool:
     mine, theirs = _content(version), _content(other)
     if mine["position"] is None:  # the store assigned it when it was written
         theirs["position"] = None
-    if mine["speaker"] is None and version.recorded_at is None and is_suggested(other):  # read when it was written
-        theirs["speaker"] = None
+    if version.recorded_at is None:  # what was read from its text when it was written is the same
+        if mine["speaker"] is None and is_suggested(other):
+            theirs["speaker"] = None
+        if {mine["kind"], theirs["kind"]} == _SUGGESTED_KINDS:
+            theirs["kind"] = mine["kind"]
     return mine == theirs and version.recorded_at in (None, other.recorded_at)
 
 
