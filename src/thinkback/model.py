@@ -605,9 +605,9 @@ class Passage:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Later(Generic[T]):
-    """What a field of a hit is when somebody reads it; many hits are read for their text alone."""
+    """What a field of a hit is when somebody reads it, computed from the hit; many hits are read for their text alone."""
 
-    compute: Callable[[], T]
+    compute: Callable[["Hit"], T]
 
 
 class _Read:
@@ -621,7 +621,7 @@ class _Read:
             return self
         value = self._get(hit)
         if type(value) is Later:
-            value = value.compute()
+            value = value.compute(hit)
             self._set(hit, value)
         return value
 
@@ -698,7 +698,7 @@ class Hit:
         return [f"relevance {self.relevance:.2f}, log-odds {inputs}"]
 
 
-for _name in ("placings", "contributions"):
+for _name in ("placings", "contributions", "evidence"):
     setattr(Hit, _name, _Read(getattr(Hit, _name)))
 
 

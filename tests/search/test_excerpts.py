@@ -2,13 +2,13 @@
 
 import math
 
-import numpy as np
 import pytest
 
 import thinkback
 from thinkback.memory import Memory
+from thinkback.model import StoredRecord
 from thinkback.passages import Span, split
-from thinkback.search.excerpts import bm25, coverage, idf, occurrences, stems
+from thinkback.search.excerpts import Split, Table, occurrences, said_by_user, stems
 from thinkback.search.selection import tokens
 from thinkback.testing import ToyEmbedder
 
@@ -26,6 +26,10 @@ def memory() -> Memory:
     return thinkback.open(":memory:", embedder=ToyEmbedder())
 
 
+def table(text: str, spans: list[Span], *words: str) -> Table:
+    return Table.of([Split(StoredRecord(id="1", text=text), spans)], stems(words))
+
+
 def test_coverage_adds_the_idf_of_the_words_a_passage_has() -> None:
     text = "one cat sat. two cats ran. three dogs ran."
     spans = [Span(0, 12), Span(13, 26), Span(27, 42)]
@@ -33,8 +37,8 @@ def test_coverage_adds_the_idf_of_the_words_a_passage_has() -> None:
     best = cat + ran
 
     def covered(*words: str) -> list[float]:
-        counts = occurrences(text, spans, stems(words))
-        return coverage(counts, idf(counts)).tolist()
+        made = table(text, spans, *words)
+        return made.coverage(made.rarity()).tolist()
 
     assert covered("cats", "ran") == pytest.approx([cat / best, 1.0, ran / best])
     assert covered("bird") == [0.0, 0.0, 0.0]
@@ -42,20 +46,37 @@ def test_coverage_adds_the_idf_of_the_words_a_passage_has() -> None:
 
 
 def test_bm25_prefers_the_passage_that_says_it_more_often() -> None:
-    counts = np.array([[1.0, 3.0, 0.0]])
+    def scored(text: str, *spans: Span) -> list[float]:
+        made = table(text, list(spans), "cat")
+        return made.bm25(made.rarity()).tolist()
+
     once, thrice = 2.2 * 1 / (1 + 1.2), 2.2 * 3 / (3 + 1.2)
-    assert bm25(counts, idf(counts), [10, 10, 10]).tolist() == pytest.approx([once / thrice, 1.0, 0.0])
+    said = scored("cat lay all. cat cat cat. nothing was.", Span(0, 11), Span(13, 24), Span(26, 37))
+    assert said == pytest.approx([once / thrice, 1.0, 0.0])
     short, long = 2.2 / (1 + 1.2 * (0.25 + 0.75 * 0.5)), 2.2 / (1 + 1.2 * (0.25 + 0.75 * 1.5))
-    both = np.array([[1.0, 1.0]])
-    assert bm25(both, idf(both), [5, 15]).tolist() == pytest.approx([1.0, long / short])
+    assert scored("a cat. one cat of many.", Span(0, 5), Span(7, 22)) == pytest.approx([1.0, long / short])
+
+
+def test_memories_are_judged_together_as_they_are_alone() -> None:
+    texts = [LONG, LONG.replace("heron", "stork"), "\n\n".join([FILLER, "The heron stood by the mill. " * 9, FILLER])]
+    parts = [Split(StoredRecord(id=str(place), text=text), split(text)) for place, text in enumerate(texts)]
+    words = stems(["heron", "mill", "choir", "fills"])
+    alone = [Table.of([part], words).best(None, True)[0] for part in parts]
+    assert Table.of(parts, words).best(None, True) == alone
 
 
 def test_words_are_counted_inside_of_passages_and_at_the_beginning_of_words_only() -> None:
     text = "concatenate. a cat, cats"
     spans = [Span(0, 11), Span(13, 18), Span(20, 22)]
-    assert occurrences(text, spans, ("cat",)).tolist() == [[0.0, 1.0, 0.0]]
-    assert occurrences("我的猫叫奥斯卡", [Span(0, 3), Span(3, 7)], ("猫",)).tolist() == [[1.0, 0.0]]
-    assert occurrences("part 79, part 791, 79th", [Span(0, 23)], ("79",)).tolist() == [[2.0]]
+    assert occurrences(text, spans, ("cat",)) == [[0.0, 1.0, 0.0]]
+    assert occurrences("我的猫叫奥斯卡", [Span(0, 3), Span(3, 7)], ("猫",)) == [[1.0, 0.0]]
+    assert occurrences("part 79, part 791, 79th", [Span(0, 23)], ("79",)) == [[2.0]]
+
+
+def test_a_line_of_the_user_begins_with_the_role() -> None:
+    lowered = "user: hello\nassistant: the user: field\nhuman:\tbye\nuser:name"
+    spans = [Span(0, 11), Span(12, 38), Span(27, 38), Span(39, 49), Span(50, 59), Span(39, 45)]
+    assert said_by_user(lowered, spans) == [True, False, True, True, False, False]
 
 
 CHAT = "\n".join(

@@ -17,7 +17,10 @@ def computed(asked: list[str]) -> Hit:
         asked.append(name)
         return value
 
-    placings, added = (Later(lambda: read("placings", PLACED)), Later(lambda: read("contributions", ADDED)))
+    placings, added = (
+        Later(lambda hit: read(f"placings of {hit.id}", PLACED)),
+        Later(lambda hit: read(f"contributions of {hit.id}", ADDED)),
+    )
     return Hit(1, 0.5, RECORD, placings, added)
 
 
@@ -27,7 +30,7 @@ def test_nothing_is_computed_before_it_is_read_and_then_once():
     assert hit.text
     assert asked == []
     assert (hit.contributions, hit.contributions, hit.placings) == (ADDED, ADDED, PLACED)
-    assert asked == ["contributions", "placings"]
+    assert asked == ["contributions of 1", "placings of 1"]
 
 
 @pytest.mark.parametrize(

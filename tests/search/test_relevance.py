@@ -7,7 +7,8 @@ from engine_fixtures import toy_memory
 from tests.helpers.codes import raises
 
 from thinkback.errors import InvalidInput
-from thinkback.search.relevance import GATE, stem
+from thinkback.search.reading import stem
+from thinkback.search.relevance import GATE
 from thinkback.search.trace import Recall
 
 NONSENSE = ["asdfgh qwerty", "zzyzx plugh", "blorf the snargle?", "?!", "xq"]

@@ -24,7 +24,8 @@ from thinkback.evaluate.svg import Curve, legend, line_chart
 from thinkback.evaluate.systems import Recipes
 from thinkback.model import Floats
 from thinkback.search.query.keywords import parse_keywords
-from thinkback.search.relevance import ASKING_STEMS, stem
+from thinkback.search.reading import stem
+from thinkback.search.relevance import ASKING_STEMS
 from thinkback.values import dataclass
 
 SEED = 7

@@ -12,21 +12,25 @@ repeats them at length. The first of equal passages wins. Without vectors, words
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from functools import cached_property
+from itertools import chain
 
 import numpy as np
+from numpy.typing import NDArray
 
-from thinkback.model import REFLECTION, Floats, Passage, Passages, Run, StoredRecord
-from thinkback.passages import Span, split
+from thinkback.model import REFLECTION, Floats, Passage, Passages, Run, StoredRecord, Vector
+from thinkback.passages import SHORT, Span, split
 from thinkback.search.once import Once
 from thinkback.search.query.parse import Query
-from thinkback.search.speakers import asks_assistant, in_first_person, says_user
+from thinkback.search.speakers import asks_assistant, in_first_person
 from thinkback.stores.base import Store
+from thinkback.values import dataclass
 
 NEAR, COVERED, FREQUENT, ASKER = 0.3, 0.35, 0.35, 0.8  # the weights of cosine, coverage, bm25 and asker
 _SATURATED, _BY_LENGTH = 1.2, 0.75  # BM25's k1 and b
 _AT_ONCE = 20  # memories whose passages are read together
 _ENDINGS = ("ing", "ed", "es", "s", "ly")
 _SHORTEST_STEM = 3
+_ROLES = ("user:", "human:")  # before the lines of a chat that the user said
 
 
 @Once
@@ -59,7 +63,10 @@ class Excerpts:
     def of(self, record: StoredRecord) -> Passage | None:
         """The passage of a long memory that fits the query best; None for a short one."""
         if record.id not in self._chosen:
-            self._chosen[record.id] = self._choose(record)
+            if self._present(record) and record.id not in self._read:
+                at = self._long.index(record.id)
+                self._read |= self._store.passages(self._long[at : at + _AT_ONCE])
+            self.choose([record])
         return self._chosen[record.id]
 
     def text(self, record: StoredRecord) -> str:
@@ -67,41 +74,114 @@ class Excerpts:
         passage = self.of(record)
         return record.text if passage is None else passage.text
 
-    def _choose(self, record: StoredRecord) -> Passage | None:
-        stored = self._passages(record.id) if self._present(record) else None
+    def choose(self, records: Sequence[StoredRecord]) -> None:
+        """Choose the passages of some memories together, which costs less than one by one."""
+        unread = [record for record in records if record.id not in self._chosen]
+        self._chosen |= dict.fromkeys(record.id for record in unread)
+        long = [record for record in unread if len(record.text) > SHORT and record.kind != REFLECTION]
+        if not long:
+            return
+        missing = [record.id for record in long if self._present(record) and record.id not in self._read]
+        if missing:
+            self._read |= self._store.passages(missing)
+        parts = [part for record in long if (part := self._split(record)).spans]
+        if parts:
+            best = Table.of(parts, self._stems).best(self._query.vector, self._own)
+            for part, place in zip(parts, best, strict=True):
+                self._chosen[part.record.id] = Passage.of(part.spans[place], part.record.text)
+
+    def _split(self, record: StoredRecord) -> "Split":
+        stored = self._read.get(record.id) if self._present(record) else None
         if stored and stored.spans[-1].end > len(record.text):  # the memory was changed meanwhile
             stored = None
-        spans = () if record.kind == REFLECTION else stored.spans if stored else _parts(record)
-        if not spans:
-            return None
-        counts = occurrences(record.text, spans, self._stems)
-        rare, lengths = idf(counts), [span.end - span.start for span in spans]
-        values = COVERED * coverage(counts, rare) + FREQUENT * bm25(counts, rare, lengths)
-        near = self._nearness(record, spans, stored)
-        if near is not None:
-            values = values + NEAR * near
-        if self._own:
-            values = values + ASKER * np.array([says_user(span.of(record.text)) for span in spans])
-        return Passage.of(spans[int(np.argmax(values))], record.text)
+        nearest = self._best.get(record.id)
+        return Split(record, stored.spans, stored.vectors) if stored else Split(record, _parts(record), None, nearest)
 
     def _present(self, record: StoredRecord) -> bool:
         """Whether the store's passages are those of this version; of a version of the past only the nearest is known."""
         return record.id in self._best and self._query.filter.known_at is None
 
-    def _nearness(self, record: StoredRecord, spans: Sequence[Span], stored: Passages | None) -> Floats | None:
-        if record.id not in self._best or self._query.vector is None:
-            return None
-        if stored is None:
-            return np.array([float(span == self._best[record.id]) for span in spans])
-        cosines: Floats = stored.vectors.astype(np.float64) @ np.asarray(self._query.vector, dtype=np.float64)
-        spread = float(cosines.max() - cosines.min())
-        return (cosines - cosines.min()) / spread if spread > 0 else np.zeros(len(spans))
 
-    def _passages(self, id: str) -> Passages | None:
-        if id not in self._read:
-            at = self._long.index(id)
-            self._read |= self._store.passages(self._long[at : at + _AT_ONCE])
-        return self._read.get(id)
+@dataclass(frozen=True, slots=True, eq=False)
+class Split:
+    """A long memory with its passages, and their vectors or at least the one that is nearest to the query."""
+
+    record: StoredRecord
+    spans: Sequence[Span]
+    vectors: Vector | None = None
+    nearest: Span | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Table:
+    """The passages of several memories, a column each; `first` is the first column of each memory, `sizes` how many it has."""
+
+    split: Sequence[Split]
+    texts: Sequence[str]  # in lower case
+    counts: Floats  # how often each stem, a row, occurs in each passage
+    lengths: Floats
+    first: NDArray[np.intp]
+    sizes: NDArray[np.intp]
+
+    @classmethod
+    def of(cls, split: Sequence[Split], stems: Sequence[str]) -> "Table":
+        texts = [lower(one.record.text) for one in split]
+        counts = [occurrences(text, one.spans, stems) for text, one in zip(texts, split, strict=True)]
+        rows = [list(chain.from_iterable(of_stem)) for of_stem in zip(*counts, strict=True)]
+        lengths = np.array([span.end - span.start for one in split for span in one.spans], dtype=np.float64)
+        sizes = np.array([len(one.spans) for one in split], dtype=np.intp)
+        table = np.array(rows, dtype=np.float64).reshape(len(stems), len(lengths))
+        return cls(split, texts, table, lengths, np.cumsum(sizes) - sizes, sizes)
+
+    def best(self, vector: Vector | None, own: bool) -> list[int]:
+        """The place of the best passage among those of its memory; `own` for a question about the one who asks."""
+        rare = self.rarity()
+        values = COVERED * self.coverage(rare) + FREQUENT * self.bm25(rare)
+        if vector is not None:
+            values += NEAR * self._nearness(vector)
+        if own:
+            said = [said_by_user(text, one.spans) for text, one in zip(self.texts, self.split, strict=True)]
+            values += ASKER * np.array(list(chain.from_iterable(said)))
+        return [int(np.argmax(part)) for part in np.split(values, self.first[1:])]
+
+    def rarity(self) -> Floats:
+        """The inverse document frequency of each stem in each memory, repeated for its passages."""
+        homes = np.add.reduceat(self.counts > 0, self.first, axis=1, dtype=np.float64)
+        return np.log(1 + (self.sizes - homes + 0.5) / (homes + 0.5)).repeat(self.sizes, axis=1)
+
+    def coverage(self, rare: Floats) -> Floats:
+        """How much of the query each passage covers, 1 for the best; 0 everywhere if no word of it occurs."""
+        return self._of_best((rare * (self.counts > 0)).sum(axis=0))
+
+    def bm25(self, rare: Floats) -> Floats:
+        """Each passage's BM25 among the passages of its memory, 1 for the best; 0 everywhere if no word of the query occurs."""
+        mean = np.maximum(np.add.reduceat(self.lengths, self.first) / self.sizes, 1.0).repeat(self.sizes)
+        damping = _SATURATED * (1 - _BY_LENGTH + _BY_LENGTH * (self.lengths / mean))
+        return self._of_best((rare * (_SATURATED + 1) * self.counts / (self.counts + damping)).sum(axis=0))
+
+    def _nearness(self, vector: Vector) -> Floats:
+        """Cosines, scaled to 0 … 1 over the passages of a memory; without them, 1 for the nearest passage."""
+        asked = np.asarray(vector, dtype=np.float64)
+        return np.concatenate(
+            [_scaled(one.vectors, asked) if one.vectors is not None else _nearest(one) for one in self.split]
+        )
+
+    def _of_best(self, values: Floats) -> Floats:
+        """Divided by the best of each memory, where that is not 0."""
+        best = np.maximum.reduceat(values, self.first)
+        best[best <= 0] = 1.0
+        return values / best.repeat(self.sizes)
+
+
+def _scaled(vectors: Vector, asked: Floats) -> Floats:
+    cosines: Floats = vectors.astype(np.float64) @ asked
+    least = cosines.min()
+    spread = cosines.max() - least
+    return (cosines - least) / spread if spread > 0 else np.zeros(len(cosines))
+
+
+def _nearest(split: Split) -> Floats:
+    return np.array([float(span == split.nearest) for span in split.spans])
 
 
 def stems(words: Sequence[str]) -> tuple[str, ...]:
@@ -114,49 +194,51 @@ def _stem(word: str) -> str:
     return word[: len(word) - len(next(endings, ""))]
 
 
-def occurrences(text: str, spans: Sequence[Span], stems: Sequence[str]) -> Floats:
-    """How often words that begin with each stem (a row each) occur in each passage (a column each)."""
-    lowered = text.lower()
-    if len(lowered) != len(text):  # a few letters have a longer lower case, which would shift every place
-        lowered = text
+def lower(text: str) -> str:
+    """The text in lower case, each letter in its place; one letter alone has a lower case of two."""
+    return text.replace("İ", "i").lower()
+
+
+def occurrences(lowered: str, spans: Sequence[Span], stems: Sequence[str]) -> list[list[float]]:
+    """How often words that begin with each stem (a row each) occur in each passage (a column each).
+
+    Scripts without spaces have no beginnings, and a number does not begin a longer one.
+    """
     counts = [[0.0] * len(spans) for _ in stems]
     starts, ends = [span.start for span in spans], [span.end for span in spans]
+    find = lowered.find
     for row, stem in zip(counts, stems, strict=True):
-        for at in _places(lowered, stem) if stem in lowered else ():
-            column = bisect_right(starts, at) - 1
-            if column >= 0 and at + len(stem) <= ends[column]:
-                row[column] += 1
-    return np.array(counts).reshape(len(stems), len(spans))
+        at = find(stem)
+        if at < 0:
+            continue
+        anywhere, number, size = not stem[0].isascii(), stem[-1].isdigit(), len(stem)
+        while at >= 0:
+            end = at + size
+            begins = anywhere or at == 0 or not lowered[at - 1].isalnum()
+            if begins and not (number and lowered[end : end + 1].isdigit()):
+                column = bisect_right(starts, at) - 1
+                if column >= 0 and end <= ends[column]:
+                    row[column] += 1
+            at = find(stem, at + 1)
+    return counts
 
 
-def _places(text: str, stem: str) -> Iterator[int]:
-    """Where a word begins so; scripts without spaces have no beginnings, and a number does not begin a longer one."""
-    at = text.find(stem)
+def said_by_user(lowered: str, spans: Sequence[Span]) -> list[bool]:
+    """For every passage of a chat whether it has a line that the user said."""
+    heads = [
+        (at, at + len(role))
+        for role in _ROLES
+        for at in _all(lowered, role)
+        if lowered[at + len(role) : at + len(role) + 1].isspace()
+    ]
+    return [
+        any(s.start <= at and end < s.end and (at == s.start or lowered[at - 1] == "\n") for at, end in heads)
+        for s in spans
+    ]
+
+
+def _all(text: str, part: str) -> Iterator[int]:
+    at = text.find(part)
     while at >= 0:
-        begins = at == 0 or not stem[0].isascii() or not text[at - 1].isalnum()
-        if begins and not (stem[-1].isdigit() and text[at + len(stem) : at + len(stem) + 1].isdigit()):
-            yield at
-        at = text.find(stem, at + 1)
-
-
-def coverage(counts: Floats, rare: Floats) -> Floats:
-    """How much of the query each passage covers, 1 for the best; 0 everywhere if no word of it occurs."""
-    return _of_best((rare * (counts > 0)).sum(axis=0))
-
-
-def bm25(counts: Floats, rare: Floats, lengths: Sequence[int]) -> Floats:
-    """Each passage's BM25 among the passages of its memory, 1 for the best; 0 everywhere if no word of the query occurs."""
-    relative = np.array(lengths) / max(sum(lengths) / len(lengths), 1.0)
-    damping = _SATURATED * (1 - _BY_LENGTH + _BY_LENGTH * relative)
-    return _of_best((rare * (_SATURATED + 1) * counts / (counts + damping)).sum(axis=0))
-
-
-def idf(counts: Floats) -> Floats:
-    """A column: the inverse document frequency of each stem."""
-    homes = (counts > 0).sum(axis=1, keepdims=True)
-    return np.asarray(np.log(1 + (counts.shape[1] - homes + 0.5) / (homes + 0.5)))
-
-
-def _of_best(values: Floats) -> Floats:
-    best = float(values.max(initial=0.0))
-    return values / best if best > 0 else values
+        yield at
+        at = text.find(part, at + 1)

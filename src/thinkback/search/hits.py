@@ -2,14 +2,15 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property, partial
+from functools import cached_property
+from typing import Any
 
 from thinkback.model import REFLECTION, Drop, Hit, Later, Placing, Run
 from thinkback.reflections import members
 from thinkback.search.engine import Engine
 from thinkback.search.excerpts import Excerpts
 from thinkback.search.ranking import Gathered, Ordered
-from thinkback.search.relevance import HEAD, Judge, Relevance
+from thinkback.search.relevance import HEAD, Judge
 from thinkback.search.selection import Ranked
 from thinkback.search.updates import replaced
 
@@ -28,6 +29,7 @@ def judge_of(
         return None
     head = [ordered.records[row] for row in ordered.order[: 2 * HEAD].tolist()]
     head = [record for record in head if record.kind != REFLECTION][:HEAD]
+    excerpts.choose(head)
     return Judge(gathered.query, gathered.runs, head, engine.embedder, verdicts, excerpts.text)
 
 
@@ -51,23 +53,26 @@ def hits_of(
     question: str = "",
 ) -> tuple[Hit, ...]:
     """The kept candidates with everything about them; for a `question`, also what each seems to replace."""
-    placings = _Placings(runs, frozenset(candidate.record.id for candidate in kept))
-    newer = replaced([candidate.record for candidate in kept], question) if question else {}
-    judged = [Relevance() if judge is None else judge.hit(candidate.record) for candidate in kept]
+    records = [candidate.record for candidate in kept]
+    excerpts.choose(records)
+    newer = replaced(records, question) if question else {}
+    placings: Any = Later(_Placings(runs, frozenset(record.id for record in records)).of)
+    contributions: Any = Later(lambda hit: ordered.ledger.contributions(ordered.ledger.ids.index(hit.id)))
+    evidence: Any = () if judge is None else Later(lambda hit: judge.evidence(hit.stored))
     return tuple(
         Hit(
             rank=place,
             score=candidate.score,
-            stored=candidate.record,
-            placings=Later(partial(placings.of, candidate.record.id)),  # type: ignore[arg-type]  # which a hit computes
-            contributions=Later(partial(ordered.ledger.contributions, candidate.row)),  # type: ignore[arg-type]
-            members=members(candidate.record) if candidate.record.kind == REFLECTION else (),
-            relevance=found.probability,
-            evidence=found.evidence,
-            passage=excerpts.of(candidate.record),
-            supersedes=tuple(old for old, new in newer.items() if new == candidate.record.id) if newer else (),
+            stored=record,
+            placings=placings,
+            contributions=contributions,
+            members=members(record) if record.kind == REFLECTION else (),
+            relevance=0.0 if judge is None else judge.relevance(record),
+            evidence=evidence,
+            passage=excerpts.of(record),
+            supersedes=tuple(old for old, new in newer.items() if new == record.id) if newer else (),
         )
-        for place, (candidate, found) in enumerate(zip(kept, judged, strict=True), 1)
+        for place, (candidate, record) in enumerate(zip(kept, records, strict=True), 1)
     )
 
 
@@ -77,8 +82,8 @@ class _Placings:
     def __init__(self, runs: Sequence[Run], wanted: frozenset[str]) -> None:
         self.runs, self.wanted = runs, wanted
 
-    def of(self, id: str) -> tuple[Placing, ...]:
-        return tuple(self._found[id])
+    def of(self, hit: Hit) -> tuple[Placing, ...]:
+        return tuple(self._found[hit.id])
 
     @cached_property
     def _found(self) -> Mapping[str, Sequence[Placing]]:

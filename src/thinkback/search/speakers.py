@@ -28,7 +28,6 @@ _SAID_BY_ASSISTANT = re.compile(
     r"|\bthe assistant (?:say|said|recommend|suggest|advise|explain|propose|answer|mention)",
     re.IGNORECASE,
 )
-_USER_LINE = re.compile(r"^(?:user|human):\s", re.IGNORECASE | re.MULTILINE)
 _FIRST_PERSON = re.compile(r"\b(?:i|i['’](?:m|ve|d|ll)|my|me|mine|we|our|us)\b", re.IGNORECASE)
 
 
@@ -56,8 +55,3 @@ def asks_assistant(question: str) -> bool:
 def asks_what_assistant_said(question: str) -> bool:
     """Whether a question is for what the assistant said earlier, and not for a new proposal: "What did you recommend?"."""
     return _SAID_BY_ASSISTANT.search(question[:2000]) is not None
-
-
-def says_user(text: str) -> bool:
-    """Whether a part of a chat has a line that the user said."""
-    return _USER_LINE.search(text) is not None
