@@ -12,7 +12,7 @@ repeats them at length. The first of equal passages wins. Without vectors, words
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from functools import cached_property
-from itertools import chain
+from itertools import accumulate
 
 import numpy as np
 from numpy.typing import NDArray
@@ -117,7 +117,8 @@ class Table:
     """The passages of several memories, a column each; `first` is the first column of each memory, `sizes` how many it has."""
 
     split: Sequence[Split]
-    texts: Sequence[str]  # in lower case
+    text: str  # of all of them, in lower case
+    spans: Sequence[Span]  # in that text
     counts: Floats  # how often each stem, a row, occurs in each passage
     lengths: Floats
     first: NDArray[np.intp]
@@ -125,13 +126,17 @@ class Table:
 
     @classmethod
     def of(cls, split: Sequence[Split], stems: Sequence[str]) -> "Table":
-        texts = [lower(one.record.text) for one in split]
-        counts = [occurrences(text, one.spans, stems) for text, one in zip(texts, split, strict=True)]
-        rows = [list(chain.from_iterable(of_stem)) for of_stem in zip(*counts, strict=True)]
-        lengths = np.array([span.end - span.start for one in split for span in one.spans], dtype=np.float64)
+        text = "\n".join([lower(one.record.text) for one in split])
+        starts = [0, *accumulate(len(one.record.text) + 1 for one in split)]
+        spans = [
+            Span(start + span.start, start + span.end)
+            for start, one in zip(starts, split, strict=False)
+            for span in one.spans
+        ]
+        counts = np.array(occurrences(text, spans, stems), dtype=np.float64).reshape(len(stems), len(spans))
+        lengths = np.array([span.end - span.start for span in spans], dtype=np.float64)
         sizes = np.array([len(one.spans) for one in split], dtype=np.intp)
-        table = np.array(rows, dtype=np.float64).reshape(len(stems), len(lengths))
-        return cls(split, texts, table, lengths, np.cumsum(sizes) - sizes, sizes)
+        return cls(split, text, spans, counts, lengths, np.cumsum(sizes) - sizes, sizes)
 
     def best(self, vector: Vector | None, own: bool) -> list[int]:
         """The place of the best passage among those of its memory; `own` for a question about the one who asks."""
@@ -140,8 +145,7 @@ class Table:
         if vector is not None:
             values += NEAR * self._nearness(vector)
         if own:
-            said = [said_by_user(text, one.spans) for text, one in zip(self.texts, self.split, strict=True)]
-            values += ASKER * np.array(list(chain.from_iterable(said)))
+            values += ASKER * np.array(said_by_user(self.text, self.spans))
         return [int(np.argmax(part)) for part in np.split(values, self.first[1:])]
 
     def rarity(self) -> Floats:

@@ -55,6 +55,8 @@ def hits_of(
     """The kept candidates with everything about them; for a `question`, also what each seems to replace."""
     records = [candidate.record for candidate in kept]
     excerpts.choose(records)
+    if judge is not None:
+        judge.read(records)
     newer = replaced(records, question) if question else {}
     placings: Any = Later(_Placings(runs, frozenset(record.id for record in records)).of)
     contributions: Any = Later(lambda hit: ordered.ledger.contributions(ordered.ledger.ids.index(hit.id)))

@@ -5,12 +5,14 @@ of letters and digits.
 """
 
 import re
+from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
-from itertools import pairwise
+from itertools import accumulate, pairwise
 
 from thinkback.model import REFLECTION, StoredRecord
 from thinkback.search.once import Once
+from thinkback.search.selection import Shown
 from thinkback.values import dataclass
 
 LONGEST = 3000  # characters of a text, or of the passage of a long one, that are read
@@ -71,17 +73,43 @@ class Reading:
     close: set[int]
 
 
-def read(record: StoredRecord, shown: str, asked: Sequence[Word], pairs: bool) -> Reading:
-    """A reflection is read by its essence; of a long text only what is `shown`, because all of it has most words somewhere."""
-    text = (record.essence or shown if record.kind == REFLECTION else shown)[:LONGEST].lower()
-    labels = _labels(record) if record.speaker or record.tags else _NONE
-    most = MOST_PLACES if pairs else 1
-    places = [_places(text, word.stem, most) if word.stem in text else () for word in asked]
-    has = [
-        word.weight if found or word.stem in labels or (word.phrase and word.stem in text) else 0.0
-        for word, found in zip(asked, places, strict=True)
-    ]
-    return Reading(has, sum(has), _close(text, places) if pairs else set())
+def read(records: Sequence[StoredRecord], shown: Shown, asked: Sequence[Word], pairs: int = 0) -> list[Reading]:
+    """The readings of some memories, of the first `pairs` of them with the words that stand together.
+
+    A reflection is read by its essence; of a long text only what is `shown`, because all of it has most words somewhere.
+    """
+    texts = [((one.kind == REFLECTION and one.essence) or shown(one))[:LONGEST].lower() for one in records]
+    every = "\n".join(texts)
+    starts = [0, *accumulate(len(text) + 1 for text in texts)]
+    has = [[0.0] * len(asked) for _ in records]
+    places: list[list[list[int]]] = [[[] for _ in asked] for _ in range(min(pairs, len(records)))]
+    for number, word in enumerate(asked):
+        at = every.find(word.stem)
+        while at >= 0:
+            row = bisect_right(starts, at) - 1
+            is_word = _is_word(every, at, word.stem)
+            if is_word or word.phrase:
+                has[row][number] = word.weight
+            if is_word and row < pairs:
+                places[row][number].append(at)
+            done = row >= pairs and has[row][number]
+            at = every.find(word.stem, starts[row + 1] if done else at + 1)
+    for row, record in enumerate(records):
+        if record.speaker or record.tags:
+            labels = _labels(record)
+            has[row] = [
+                word.weight if word.stem in labels else found for word, found in zip(asked, has[row], strict=True)
+            ]
+    close = [_close(every, found) for found in places]
+    return [Reading(found, sum(found), close[row] if row < pairs else set()) for row, found in enumerate(has)]
+
+
+def _is_word(text: str, at: int, wanted: str) -> bool:
+    """Whether a word of this stem begins here."""
+    if at and text[at - 1].isalnum():
+        return False
+    word = _WORD.match(text, at)
+    return word is not None and stem(word[0]) == wanted
 
 
 @Once
@@ -90,23 +118,9 @@ def _labels(record: StoredRecord) -> frozenset[str]:
     return frozenset(map(stem, _WORD.findall(" ".join(((record.speaker or "").lower(), *record.tags)))))
 
 
-def _places(text: str, wanted: str, most: int) -> Sequence[int]:
-    """Where the first words of this stem begin."""
-    found: list[int] = []
-    at = text.find(wanted)
-    while at >= 0:
-        if at == 0 or not text[at - 1].isalnum():
-            word = _WORD.match(text, at)
-            if word is not None and stem(word[0]) == wanted:
-                found.append(at)
-                if len(found) == most:
-                    break
-        at = text.find(wanted, at + 1)
-    return found
-
-
 def _close(text: str, places: Sequence[Sequence[int]]) -> set[int]:
-    """The words that stand at most CLOSE words from the next one of the question."""
+    """The words that stand at most CLOSE words from the next one of the question, by their places in a text."""
+    places = [found[:MOST_PLACES] for found in places]
     some = [number for number, (one, other) in enumerate(pairwise(places)) if one and other]
     if not some:
         return set()

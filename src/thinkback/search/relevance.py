@@ -128,6 +128,7 @@ class Judge:
         self._weights = VERDICTS if self._verdicts else VECTORS if self._cosines else WORDS
         self._own = [(name, self._weights[name]) for name in OWN if name in self._weights]
         self._readings: dict[str, Reading] = {}
+        self.read(head, FIRST)
         self._question = self._of_question(query, head)
         self._best = max(map(self._standing, head[:BEST]), default=(0.0, [0.0] * len(self._own)), key=itemgetter(0))
         self._terms = [one.weight * one.value for one in self._question]
@@ -160,22 +161,22 @@ class Judge:
 
     def _standing(self, record: StoredRecord) -> tuple[float, list[float]]:
         """What a hit has of its own, in the order of OWN, and its weighted sum."""
-        values = [self._reading(record).sum / self._mass]
+        values = [self._readings[record.id].sum / self._mass]
         if self._cosines:
             values.append(self._cosine.get(record.id, self._cosines[-1]))
         if self._verdicts:
             values.append(self._verdicts.get(record.id, min(self._verdicts.values())))
         return sum([weight * value for (_, weight), value in zip(self._own, values, strict=True)]), values
 
-    def _reading(self, record: StoredRecord, pairs: bool = False) -> Reading:
-        found = self._readings.get(record.id)
-        if found is None:
-            found = self._readings[record.id] = read(record, self._shown(record), self._asked, pairs)
-        return found
+    def read(self, records: Sequence[StoredRecord], pairs: int = 0) -> None:
+        """Read some hits together, which costs less than one by one."""
+        unread = [record for record in records if record.id not in self._readings]
+        read_now = read(unread, self._shown, self._asked, pairs)
+        self._readings |= {record.id: reading for record, reading in zip(unread, read_now, strict=True)}
 
     def _of_question(self, query: Query, head: Sequence[StoredRecord]) -> tuple[Evidence, ...]:
         best = head[:BEST]
-        readings = [self._reading(record, pairs=place < FIRST) for place, record in enumerate(best)]
+        readings = [self._readings[record.id] for record in best]
         values = {
             PRIOR: 1.0,
             "covered": self._covered(head),
@@ -199,7 +200,7 @@ class Judge:
         """The greatest share of the question's words that candidates of one thread have together."""
         found: dict[str, list[float]] = {}
         for record in head:
-            has, key = self._reading(record).has, record.thread or record.id
+            has, key = self._readings[record.id].has, record.thread or record.id
             found[key] = list(map(max, found[key], has)) if key in found else has
         return max((sum(has) for has in found.values()), default=0.0) / self._mass
 
