@@ -12,7 +12,9 @@ from typing import Any, ClassVar
 import pytest
 
 import thinkback
-from thinkback.values import dataclass
+from thinkback.model import StoredRecord
+from thinkback.passages import Span
+from thinkback.values import dataclass, maker
 
 WAYS = {"standard": dataclasses.dataclass, "ours": dataclass}
 
@@ -201,3 +203,24 @@ def test_every_dataclass_is_of_this_kind():
         if "dataclass" in {alias.name for alias in node.names}
     ]
     assert found == []
+
+
+def test_a_made_instance_is_one_that_was_given_its_values():
+    given = {name: n for n, name in enumerate(StoredRecord.__slots__)}
+    made = maker(StoredRecord)(given.values())
+    assert type(made) is StoredRecord
+    assert made == StoredRecord(**given)
+    with pytest.raises(FrozenInstanceError):
+        made.text = "another"
+
+
+def test_values_may_be_given_in_another_order():
+    names = tuple(reversed(StoredRecord.__slots__))
+    made = maker(StoredRecord, names)(range(len(names)))
+    assert [getattr(made, name) for name in names] == [*range(len(names))]
+
+
+@pytest.mark.parametrize("values", [(), (1,), (1, 2, 3)])
+def test_too_few_or_too_many_values_make_nothing(values):
+    with pytest.raises(ValueError, match="values to unpack"):
+        maker(Span)(values)

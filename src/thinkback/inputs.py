@@ -30,7 +30,8 @@ from thinkback.fields import (
 )
 from thinkback.heads import suggested_speaker
 from thinkback.kinds import suggested_kind
-from thinkback.model import Draft, Vector, assembled
+from thinkback.model import Draft, Vector
+from thinkback.values import maker
 
 MAX_METADATA_DEPTH = 50
 _INT64 = 1 << 63
@@ -148,6 +149,7 @@ _REMEMBERED = (*(name for name in names(REMEMBERED) if name != "text"), "vector"
 _MAY_BE_REMEMBERED = frozenset(_REMEMBERED)
 _BLANK = {field.name: None if field.default is MISSING else field.default for field in fields(Draft)}
 _CHANGEABLE = names(CHANGEABLE)
+_drafted = maker(Draft)
 
 
 def draft(text: str, given: Mapping[str, Any]) -> Draft:
@@ -157,26 +159,30 @@ def draft(text: str, given: Mapping[str, Any]) -> Draft:
         given = {**{name: value for name, value in given.items() if name != "tag"}, "tags": tags}
     if not given.keys() <= _MAY_BE_REMEMBERED:
         check_known("remember", given, _REMEMBERED)
-    _check_claim(given.get("confidence"))
+    if "confidence" in given:
+        _check_claim(given["confidence"])
     if not isinstance(text, str):
         check_text(text)
     made = _BLANK | {"text": text, "metadata": {}}
     for name, value in given.items():
         if value is not None:
-            made[name] = _converted(name, value)
+            made[name] = _CONVERTED[name](value, name) if name in _CONVERTED else value
     speaker = given.get("speaker")
     if speaker is None:
         made["speaker"] = speaker = suggested_speaker(text)
-    if given.get("kind") is None and isinstance(speaker, str | None):
+    if given.get("kind") is None and (speaker is None or isinstance(speaker, str)):
         made["kind"] = suggested_kind(text, speaker)
-    return assembled(Draft, made.values())
+    return _drafted(made.values())
 
 
 def changes_of(given: Mapping[str, Any]) -> dict[str, Any]:
     """The changes of an update as the store takes them; the store checks the rest."""
     check_known("update", given, _CHANGEABLE)
     _check_claim(given.get("confidence"))
-    return {name: _converted(name, value) for name, value in given.items()}
+    return {
+        name: _CONVERTED[name](value, name) if name in _CONVERTED and (value is not None or name == "tags") else value
+        for name, value in given.items()
+    }
 
 
 def text_and_fields(item: str | Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:
@@ -227,10 +233,7 @@ def words(given: Any, name: str) -> tuple[str, ...]:
     return several
 
 
-def _converted(name: str, value: Any) -> Any:
-    if name in TIMES and value is not None:
-        return time_of(value, name)
-    return words(value, name) if name == "tags" else value
+_CONVERTED: dict[str, Check] = {**dict.fromkeys(TIMES, time_of), "tags": words}
 
 
 def _check_claim(confidence: Any) -> None:

@@ -206,7 +206,7 @@ class Memory:
             self._warn(switched.notice(WITHOUT_VECTORS))
             records = remember(self.store, drafts, None, self.clock())
         self._flush_if_possible()
-        return [Record.of(record) for record in records]
+        return Record.of_many(records)
 
     def update(self, id: str, /, **changes: Unpack[Changes]) -> Record:
         """Change a memory; the older version stays for `known_at`. Standing (tier, priority, importance, …) changes in place."""

@@ -21,7 +21,7 @@ from thinkback.errors import Notice
 from thinkback.fields import STANDING, TIMES, Kind, Priority, Tier
 from thinkback.passages import Span
 from thinkback.plain import brief, plain
-from thinkback.values import dataclass
+from thinkback.values import dataclass, maker
 
 DropCode = Literal[
     "duplicate", "reflection_share", "budget", "diversity", "relevance"
@@ -236,7 +236,13 @@ class Record:
     @classmethod
     def of(cls, stored: StoredRecord) -> Self:
         """The record of a stored version."""
-        return _with_datetimes(cls, stored)
+        return _with_datetimes(cls, stored, {})
+
+    @classmethod
+    def of_many(cls, stored: Iterable[StoredRecord]) -> list[Self]:
+        """The records of versions that were written together, which share times."""
+        known: dict[int, datetime] = {}
+        return [_with_datetimes(cls, one, known) for one in stored]
 
     def to_dict(self) -> dict[str, Any]:
         """The fields as JSON carries them; times in ISO 8601."""
@@ -267,7 +273,7 @@ class Edge:
     @classmethod
     def of(cls, stored: StoredEdge) -> Self:
         """The edge of a stored one."""
-        return _with_datetimes(cls, stored)
+        return _with_datetimes(cls, stored, {})
 
     def other(self, id: str) -> str:
         """The end that is not `id`."""
@@ -286,7 +292,7 @@ class Judgement:
     @classmethod
     def of(cls, stored: StoredJudgement) -> Self:
         """The judgement of a stored one."""
-        return _with_datetimes(cls, stored)
+        return _with_datetimes(cls, stored, {})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -306,37 +312,26 @@ class JournalEntry:
     def of(cls, stored: StoredEntry) -> Self:
         """The entry of a stored one."""
         changed = replace(stored, before=with_datetimes(stored.before), after=with_datetimes(stored.after))
-        return _with_datetimes(cls, changed)
+        return _with_datetimes(cls, changed, {})
 
 
-def _with_datetimes(cls: type[T], stored: object) -> T:
-    times, values_of = _shape(cast(Hashable, cls))
+def _with_datetimes(cls: type[T], stored: object, known: dict[int, datetime]) -> T:
+    """An instance of the public class; `known` holds times that were converted, as most times of a memory are equal."""
+    times, values_of, make = _shape(cast(Hashable, cls))
     values = list(values_of(stored))
-    known: dict[int, datetime] = {}  # most times of a memory are equal
     for place in times:
         if (moment := values[place]) is not None:
             values[place] = known.get(moment) or known.setdefault(moment, from_us(moment))
-    return assembled(cls, values)
-
-
-@cache
-def _shape(cls: Hashable) -> tuple[list[int], Callable[[object], tuple[Any, ...]]]:
-    """Which of a class's fields are times, and what reads all of another's of the same names."""
-    names: tuple[str, ...] = cls.__slots__  # type: ignore[attr-defined]
-    return [place for place, name in enumerate(names) if name in _TIMES], attrgetter(*names)
-
-
-def assembled(cls: type[T], values: Iterable[Any]) -> T:
-    """An instance with these values, in the order of its fields; the generated __init__ takes almost twice the time."""
-    made = object.__new__(cls)
-    for put, value in zip(_setters(cast(Hashable, cls)), values, strict=True):
-        put(made, value)
+    made: T = make(values)
     return made
 
 
 @cache
-def _setters(cls: Hashable) -> tuple[Callable[[object, Any], None], ...]:
-    return tuple(getattr(cls, name).__set__ for name in cls.__slots__)  # type: ignore[attr-defined]
+def _shape(cls: Hashable) -> tuple[list[int], Callable[[object], tuple[Any, ...]], Callable[[Iterable[Any]], Any]]:
+    """Which of a class's fields are times, what reads all of another's of the same names, and what makes an instance of them."""
+    names: tuple[str, ...] = cls.__slots__  # type: ignore[attr-defined]
+    times = [place for place, name in enumerate(names) if name in _TIMES]
+    return times, attrgetter(*names), maker(cast(type[Any], cls))
 
 
 def with_datetimes(fields: Mapping[str, Any]) -> dict[str, Any]:

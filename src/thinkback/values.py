@@ -3,9 +3,13 @@
 The standard decorator compiles six functions for every frozen class, half a millisecond together, which was the largest part of
 the start of a process. Here it only collects the fields, so `fields`, `replace`, pattern matching and type checkers see an
 ordinary dataclass. `__init__`, `__eq__` and `__hash__` are compiled at their first call; the other methods are shared.
+`maker` gives a faster way than `__init__` to make many instances.
 """
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
+
+T = TypeVar("T")
 
 if TYPE_CHECKING:
     from dataclasses import dataclass as dataclass
@@ -130,3 +134,17 @@ else:
     def _setstate(self, state):
         for one, value in zip(fields(self), state, strict=True):
             object.__setattr__(self, one.name, value)
+
+
+def maker(cls: type[T], names: Sequence[str] | None = None) -> Callable[[Iterable[Any]], T]:
+    """A function that makes instances of a frozen, slotted class from all its values, in the order of `names` or of its slots.
+
+    It fills an instance of an open class with the same slots and then makes it one of `cls`, in a fifth of the time that setting
+    each slot through its descriptor takes.
+    """
+    slots: tuple[str, ...] = cls.__slots__  # type: ignore[attr-defined]
+    given: dict[str, Any] = {"cls": cls, "Open": type(cls.__name__, cls.__bases__, {"__slots__": slots})}
+    targets = ", ".join(f"made.{name}" for name in names or slots)
+    exec(f"def make(values):\n made = Open()\n {targets}, = values\n made.__class__ = cls\n return made", given)
+    make: Callable[[Iterable[Any]], T] = given["make"]
+    return make

@@ -7,7 +7,8 @@ from typing import Any
 
 from thinkback.errors import InvalidInput
 from thinkback.inputs import check_interval
-from thinkback.model import Draft, Passages, StoredRecord, assembled
+from thinkback.model import Draft, Passages, StoredRecord
+from thinkback.values import maker
 
 LastPositions = Callable[[Sequence[str]], Mapping[str, int]]  # the last position in each of these threads
 
@@ -16,6 +17,7 @@ _NAMES: tuple[str, ...] = StoredRecord.__slots__
 _values = attrgetter(*(name if name in Draft.__slots__ else "vector" for name in _NAMES))  # the others are set below
 _SET = ("id", "position", "created_at", "updated_at", "recorded_at", "retired_at", "embedded", "claim", "claimed_at")
 _PLACES = tuple(map(_NAMES.index, _SET))
+_made = maker(StoredRecord)
 
 
 def first_version(draft: Draft, id: str, position: int | None, now: int) -> StoredRecord:
@@ -32,7 +34,7 @@ def first_version(draft: Draft, id: str, position: int | None, now: int) -> Stor
         strict=True,
     ):
         values[place] = value
-    return assembled(StoredRecord, values)
+    return _made(values)
 
 
 def passages_checked(text: str, passages: Passages) -> Passages:

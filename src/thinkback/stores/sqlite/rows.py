@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Callable, Sequence
-from functools import cache, partial
 from operator import attrgetter
 from typing import Any
 
@@ -11,6 +10,7 @@ import apsw
 from thinkback.fields import FIELDS, VALUES, names
 from thinkback.inputs import canonical_json
 from thinkback.model import StoredRecord
+from thinkback.values import maker
 
 NAMES = names(FIELDS)
 COLUMNS = ", ".join(f'm."{name}"' for name in NAMES)  # of a query that calls memories `m`
@@ -29,7 +29,9 @@ _WRITE: dict[str, Callable[[Any], Any]] = {
     "object": lambda data: canonical_json(data) if data else "{}",
     "flag": int,
 }
+_READ_AT = tuple((place, _READ[field.type]) for place, field in enumerate(FIELDS) if field.type in _READ)
 _WRITE_AT = tuple((place, _WRITE[field.type]) for place, field in enumerate(FIELDS) if field.type in _WRITE)
+_made = maker(StoredRecord, NAMES)
 _values = attrgetter(*NAMES)
 _PYTHON_TYPES = {"integer": int, "count": int, "time": int, "flag": int, "fraction": float}
 _EMPTY = frozenset(field.name for field in FIELDS if field.default is None and not field.required)
@@ -41,23 +43,10 @@ def to_record(row: Sequence[Any]) -> StoredRecord:
     types = tuple(map(type, row))
     if types not in _sound:
         _check_types(types)
-    return _made()(row)
-
-
-@cache
-def _made() -> Callable[[Sequence[Any]], StoredRecord]:
-    """A function that makes a record of a row, with a statement for each field: a loop takes half as long again."""
-    known: dict[str, Any] = {"new": partial(object.__new__, StoredRecord)}
-    body = [f" {', '.join(NAMES)}, = row", " record = new()"]
-    for field in FIELDS:
-        value = field.name
-        if field.type in _READ:
-            known[f"read_{field.name}"], value = _READ[field.type], f"read_{field.name}({field.name})"
-        known[f"set_{field.name}"] = getattr(StoredRecord, field.name).__set__  # that of a slot, though it is frozen
-        body.append(f" set_{field.name}(record, {value})")
-    exec("\n".join(["def made(row):", *body, " return record"]), known)
-    made: Callable[[Sequence[Any]], StoredRecord] = known["made"]
-    return made
+    values = list(row)
+    for place, read in _READ_AT:
+        values[place] = read(values[place])
+    return _made(values)
 
 
 def _check_types(types: tuple[type, ...]) -> None:
