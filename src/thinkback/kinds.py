@@ -30,7 +30,7 @@ _ROWS = (
         r"\bi(?:['’]d| would)? (?:\w{1,12} )?(?:prefer|rather)\b|\bmy preferences?\b|\bas i prefer\b",
     ),
     _row(
-        (" like ", " want "),
+        ("d like ", "t like ", "i want you to", "t want "),
         r"\bi(?:['’]d| would) like (?:you|it if|all|my)\b|\bi want you to\b"
         r"|\bi (?:do not|don['’]t) (?:like|want) (?:you|it when)\b",
     ),

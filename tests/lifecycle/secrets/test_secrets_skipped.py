@@ -133,15 +133,45 @@ def test_times_that_cannot_be_meant_are_not_read(text):
 
 
 @given(texts(TIME_PARTS))
-def test_the_hints_of_a_time_are_words_of_the_text(text):
+def test_a_text_without_hints_of_a_time_tells_of_none(text):
+    def hinted(lowered, words):
+        return not told._HINTS.isdisjoint(re.findall(r"[a-z]+[1-4]?", lowered)) or bool(
+            re.search(r"(?:19|20)\d\d", lowered)
+        )
+
+    with pytest.MonkeyPatch.context() as everything:
+        everything.setattr(told, "_hinted", hinted)
+        everything.setattr(told, "_ANY_HINTS", frozenset(text.lower().encode(errors="replace").split()) or {b""})
+        found = told.about(text, NOW)
+    assert told.about(text, NOW) == found
+
+
+@pytest.mark.parametrize("lead", sorted(told._LEADS))
+def test_a_word_that_is_seldom_a_time_is_read_after_a_word_that_leads_to_one(lead):
+    assert told._hinted(f"it was {lead.decode()} may", [b"it", b"was", lead, b"may"])
+
+
+@pytest.mark.parametrize("text", ["it may rain", "we lived there for years", "the year of the cat", "years went by"])
+def test_a_word_that_is_seldom_a_time_is_not_read_alone(text):
+    assert not told._hinted(text, text.encode().split())
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "in may",
+        "mid-May",
+        "since May",
+        "the year before last",
+        "last year",
+        "two years ago",
+        "next year",
+        "the past year",
+    ],
+)
+def test_a_word_that_is_seldom_a_time_may_be_one(text):
     lowered = text.lower()
-    words, letters = (
-        re.findall(r"[a-z]+[1-4]?", lowered),
-        lowered.encode(errors="replace").translate(told._LETTERS).split(),
-    )
-    assert told._hinted(lowered, letters) == (
-        not told._HINTS.isdisjoint(words) or bool(re.search(r"(?:19|20)\d\d", text))
-    )
+    assert told._hinted(lowered, lowered.encode().translate(told._LETTERS).split())
 
 
 @given(texts(KIND_PARTS))

@@ -9,7 +9,7 @@ import math
 import re
 from bisect import bisect_left, bisect_right
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from thinkback.lifecycle.secrets.pattern import Pattern, has_digit, is_filled_in, is_literal, is_literal_in_prose
@@ -48,16 +48,14 @@ def _possible(lowered: str) -> list[Pattern]:
     """The patterns that may match, in the order of the table. Most texts have none of the words, so this is what a write pays."""
     if len(lowered) < _SHORTEST:
         return []
-    long = len(lowered) >= _LONG
+    long, numbered = len(lowered) >= _LONG, _has_digit(lowered)
+    words: list[str] = []
     if long and _LONG_RUN(lowered):
         words = list(filter(lowered.__contains__, _BY_WORD))
-    elif any(map(lowered.__contains__, _SPOKEN_ROOTS)):
+    elif any(map(lowered.__contains__, _ROOTS if numbered else _ROOTS_OF_LETTERS)):
         words = list(filter(lowered.__contains__, _SPOKEN))
-    elif not long:
+    if not words and not (long and numbered):
         return []
-    else:
-        words = []
-    numbered = _has_digit(lowered)
     places = {place for word in words for place in _BY_WORD[word] if numbered or not PATTERNS[place].numbered}
     if long and numbered:
         places.update(place for long_enough, unnamed in _WITH_DIGITS if long_enough(lowered) for place in unnamed)
@@ -391,4 +389,15 @@ for _place, _one in enumerate(PATTERNS):
     for _word in _one.words:
         _BY_WORD.setdefault(_word, []).append(_place)
 _SPOKEN = [word for word, places in _BY_WORD.items() if not all(PATTERNS[place].long for place in places)]
-_SPOKEN_ROOTS = [word for word in _SPOKEN if not any(other in word for other in _SPOKEN if other != word)]
+
+
+def _roots(words: Iterable[str]) -> tuple[str, ...]:
+    """The words that hold no other one of them."""
+    every = tuple(words)
+    return tuple(word for word in every if not any(other in word for other in every if other != word))
+
+
+_ROOTS = _roots(_SPOKEN)
+_ROOTS_OF_LETTERS = _roots(  # of a text without a digit
+    word for word in _SPOKEN if not all(PATTERNS[place].long or PATTERNS[place].numbered for place in _BY_WORD[word])
+)

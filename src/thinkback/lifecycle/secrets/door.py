@@ -5,7 +5,7 @@ A message names the kinds of secrets that were found and nothing of them, so it 
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
+from operator import attrgetter
 from typing import Any, TypeVar
 
 from thinkback.errors import Action, InvalidInput, Notice, Remedy
@@ -24,8 +24,12 @@ from thinkback.values import dataclass
 CODE = "likely_secret"
 Storable = TypeVar("Storable", Draft, StoredRecord)
 TEXTS = ("text", "essence", "source", "speaker")
-NAMES = ("thread", "id")
-_CHECKED = (*TEXTS, *NAMES, "tags", "metadata")
+_CHECKED = (*TEXTS, "thread", "id", "tags", "metadata")
+_values = attrgetter(*_CHECKED)
+
+
+def _kinds_in_name(name: str) -> set[str]:
+    return {secret.what for secret in secrets_in_name(name)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,19 +43,21 @@ class Door:
 
     def admit(self, drafts: Sequence[Draft]) -> tuple[list[Draft], Notice | None]:
         """The drafts as they may be stored, and a warning if secrets were found."""
-        in_name = _NamesOnce().__getitem__
-        checked = [self.checked(draft, in_name) for draft in drafts]
+        in_thread = _NamesOnce().__getitem__
+        checked = [self.checked(draft, in_thread) for draft in drafts]
         found = [some for _, some in checked if some]
         return [draft for draft, _ in checked], self.notice(set().union(*found), len(found)) if found else None
 
-    def checked(self, value: Storable, in_name: Callable[[str], set[str]] | None = None) -> tuple[Storable, set[str]]:
+    def checked(
+        self, value: Storable, in_thread: Callable[[str], set[str]] = _kinds_in_name
+    ) -> tuple[Storable, set[str]]:
         """One memory or version as it may be stored, and the kinds of likely secrets in it; `notice` refuses them or warns."""
-        found = kinds(partial(getattr, value), in_name or _kinds_in_name)
+        found = kinds(_values(value), in_thread)
         return (_clean(value) if found and self.policy == "redact" else value), found
 
     def admit_changes(self, changes: Mapping[str, Any]) -> tuple[Mapping[str, Any], Notice | None]:
         """The changes of one memory, likewise."""
-        found = kinds(changes.get)
+        found = kinds([changes.get(name) for name in _CHECKED])
         if not found:
             return changes, None
         return (cleaned(changes) if self.policy == "redact" else changes), self.notice(found, 1)
@@ -66,8 +72,8 @@ class Door:
         return Notice(CODE, f"likely secrets were stored ({what})", Remedy(Action.AUDIT))
 
 
-def secrets_by_field(given: Callable[[str], Any], thread: bool = True) -> Iterator[tuple[str, Secret]]:
-    """Every likely secret with its field; `given` gets the value of a field. Without `thread`, that is left out."""
+def secrets_by_field(given: Callable[[str], Any]) -> Iterator[tuple[str, Secret]]:
+    """Every likely secret with its field; `given` gets the value of a field."""
     for name in TEXTS:
         if isinstance(text := given(name), str):
             for secret in secrets(text):
@@ -75,14 +81,10 @@ def secrets_by_field(given: Callable[[str], Any], thread: bool = True) -> Iterat
     for tag in given("tags") or ():
         if isinstance(tag, str):
             yield from (("tags", secret) for secret in secrets(tag))
-    if thread and isinstance(name := given("thread"), str):
+    if isinstance(name := given("thread"), str):
         yield from (("thread", secret) for secret in secrets_in_name(name))
     if metadata := given("metadata"):
         yield from (("metadata", secret) for secret in json_secrets(metadata))
-
-
-def _kinds_in_name(name: str) -> set[str]:
-    return {secret.what for secret in secrets_in_name(name)}
 
 
 class _NamesOnce(dict[str, set[str]]):
@@ -93,13 +95,21 @@ class _NamesOnce(dict[str, set[str]]):
         return self[name]
 
 
-def kinds(given: Callable[[str], Any], in_name: Callable[[str], set[str]] = _kinds_in_name) -> set[str]:
-    """The kinds of likely secrets in these fields."""
-    found = {secret.what for _, secret in secrets_by_field(given, thread=False)}
-    for name in NAMES:
-        if isinstance(value := given(name), str):
-            found |= in_name(value)
-    return found
+def kinds(values: Sequence[Any], in_thread: Callable[[str], set[str]] = _kinds_in_name) -> set[str]:
+    """The kinds of likely secrets in the values of the fields that are checked."""
+    text, essence, source, speaker, thread, id, tags, metadata = values
+    found = [
+        secret
+        for said in (text, essence, source, speaker, *(tags or ()))
+        if isinstance(said, str)
+        for secret in secrets(said)
+    ]
+    if isinstance(id, str):
+        found += secrets_in_name(id)
+    if metadata:
+        found += json_secrets(metadata)
+    named = in_thread(thread) if isinstance(thread, str) else set()
+    return named.union(secret.what for secret in found) if found else named
 
 
 def cleaned(given: Mapping[str, Any]) -> dict[str, Any]:

@@ -7,6 +7,7 @@ Friday"). Habits ("every Monday"), open ends ("since May") and periods longer th
 import re
 from collections.abc import Sequence
 from datetime import UTC, date, timedelta, tzinfo
+from itertools import pairwise
 
 from thinkback.clock import DAY
 from thinkback.search.query.time import Anchor, EnglishExtractor
@@ -14,6 +15,7 @@ from thinkback.search.query.time_ahead import ahead
 from thinkback.search.query.time_calendar import Now, Reading
 from thinkback.search.query.time_compound import days_of
 from thinkback.search.query.time_languages import HEADS, told_in_english
+from thinkback.search.query.time_readings import DIGITS, TEENS, TENS, UNITS
 
 LONGEST_READ = 2000  # characters; a time that a long text names later is one of many
 LONGEST_PERIOD = 366 * DAY
@@ -28,10 +30,29 @@ _HINTS = frozenset(
 )
 _YEAR = re.compile(r"(?:19|20)\d\d")
 _WORD = re.compile(r"[a-z]+[1-4]?")
+_DIGIT = re.compile(r"\d")
 # The same words without their digits, as bytes: found in a third of the time.
 _LETTERS = bytes(sign if ord("a") <= sign <= ord("z") else ord(" ") for sign in range(256))
 _BARE_HINTS = frozenset(word.rstrip("1234").encode() for word in _HINTS)
+# Words that are seldom a time ("it may rain", "for years"): without a digit or another hint, a word that leads to a time must
+# stand before one of them, or before another unit.
+_SELDOM = frozenset((b"may", b"year", b"years"))
+_LEADS = frozenset(
+    word.encode()
+    for word in (
+        *"last this next past coming in during since over of between and from to until till through after before by".split(),  # noqa: SIM905
+        *"than early mid late few couple several a an".split(),  # noqa: SIM905
+        *DIGITS,
+        *TEENS,
+        *TENS,
+    )
+)
+_LED = _SELDOM | {
+    b"last",
+    *(f"{unit}{plural}".encode() for unit in UNITS for plural in ("", "s")),
+}  # "the year before last"
 _FOREIGN_HINTS = frozenset(word.encode() for word in HEADS if word.isascii())
+_ANY_HINTS = _BARE_HINTS | _FOREIGN_HINTS
 _HABIT = re.compile(
     r"\b(?:every|each|any|most|usually|always|often|typically|used\s+to)\b[^.!?\n]{0,24}\Z", re.IGNORECASE
 )
@@ -63,6 +84,8 @@ def about(text: str, said_us: int, zone: tzinfo = UTC) -> tuple[int, int] | None
     read = text[:LONGEST_READ]
     lowered = read.lower()
     words = lowered.encode(errors="replace").translate(_LETTERS).split()
+    if _ANY_HINTS.isdisjoint(words) and read.isascii() and "19" not in read and "20" not in read:
+        return None
     if _hinted(lowered, words):
         now = Now.of(said_us, zone)
         if now is None:
@@ -79,7 +102,14 @@ def about(text: str, said_us: int, zone: tzinfo = UTC) -> tuple[int, int] | None
 def _hinted(lowered: str, words: Sequence[bytes]) -> bool:
     if ("19" in lowered or "20" in lowered) and _YEAR.search(lowered):
         return True
-    return not _BARE_HINTS.isdisjoint(words) and not _HINTS.isdisjoint(_WORD.findall(lowered))
+    found = _BARE_HINTS.intersection(words)
+    if not found or _HINTS.isdisjoint(_WORD.findall(lowered)):
+        return False
+    return not found <= _SELDOM or _DIGIT.search(lowered) is not None or _led(words)
+
+
+def _led(words: Sequence[bytes]) -> bool:
+    return any(word in _LED and before in _LEADS for before, word in pairwise(words))
 
 
 def _named(text: str, found: Anchor, now: Now) -> tuple[int, int] | None:

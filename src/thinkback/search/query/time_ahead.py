@@ -16,7 +16,7 @@ _AHEAD = re.compile(
     r"(?=\s*[.,;!?)]|\s*\Z|\s+(?:i|we|you|he|she|it|they|my|our|the|there)\b))",
     re.IGNORECASE,
 )
-_HEADS = re.compile(r"tomorrow|\b(?:next|coming|in)\b", re.IGNORECASE)
+_HEADS, _COUNTED = ("tomorrow", "next", "coming"), ("day", "week", "month", "year")  # every match holds one
 _FURTHEST = 3287  # days, within the margin of `Now`
 
 
@@ -25,7 +25,8 @@ def ahead(text: str, now: Now, counted: bool = False) -> tuple[int, int, Reading
 
     Only with `counted` also "in two weeks", which a question says of a length too.
     """
-    if not _HEADS.search(text):
+    lowered = text.lower()
+    if not any(map(lowered.__contains__, (*_HEADS, *_COUNTED) if counted else _HEADS)):
         return None
     for found in _AHEAD.finditer(text):
         days = _days(found, now) if counted or not found["count"] else None

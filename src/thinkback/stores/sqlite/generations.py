@@ -105,6 +105,14 @@ def put(connection: apsw.Connection, number: int, rows: Iterable[tuple[int, Vect
     connection.executemany(sql, ((seq, number, vector.astype(STORED, copy=False).tobytes()) for seq, vector in rows))
 
 
+def put_new(connection: apsw.Connection, number: int, seqs: Sequence[int], unit: Vector) -> None:
+    """The same for new row numbers, whose unit vectors are the rows of a matrix."""
+    held, size = memoryview(unit.astype(STORED, copy=False).tobytes()), STORED.itemsize * unit.shape[1]
+    sql = "INSERT INTO vectors (seq, generation, vector) VALUES (?, ?, ?)"
+    rows = ((seq, number, held[at * size : (at + 1) * size]) for at, seq in enumerate(seqs))
+    connection.executemany(sql, rows)
+
+
 _PUT_PASSAGE = "INSERT INTO passages (seq, generation, ordinal, first, last, vector) VALUES (?, ?, ?, ?, ?, ?)"
 
 

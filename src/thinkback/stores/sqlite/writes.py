@@ -67,7 +67,7 @@ def _put_vectors(
     if given:
         live = generations.live_for(connection, space)
         unit = generations.unit_rows([vector for _, vector in given], live.space.dimensions)
-        generations.put(connection, live.number, zip((seq for seq, _ in given), unit, strict=True))
+        generations.put_new(connection, live.number, [seq for seq, _ in given], unit)
         long = {
             seq: passages_checked(draft.text, draft.passages) for seq, draft in numbered if draft.passages is not None
         }
