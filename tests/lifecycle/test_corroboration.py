@@ -3,6 +3,8 @@
 import numpy as np
 import pytest
 from codes import raises
+from hypothesis import given
+from hypothesis import strategies as st
 from lifecycle_fixtures import living, stored
 
 from thinkback.clock import DAY, HOUR, from_us
@@ -275,3 +277,42 @@ def test_forgetting_a_repetition_takes_back_what_it_gave() -> None:
         assert memory.get(old.id).confidence == pytest.approx(grown, abs=1e-12)
         memory.forget(once.id)
         assert memory.get(old.id).confidence == 0.40
+
+
+SAID = (
+    "oh",
+    "the",
+    "A",
+    "can't",
+    "won't",
+    "will",
+    "not",
+    "I've",
+    "have",
+    "it's",
+    "it is",
+    "Oscar",
+    "grey,",
+    "-5",
+    "café",
+    "我",
+)
+
+
+VARIED = (str.upper, "the {}".format, "{}!".format, str, str)
+
+
+@given(st.lists(st.tuples(st.sampled_from(SAID), st.sampled_from(VARIED)), min_size=3, max_size=6))
+def test_whoever_resembles_a_statement_holds_its_plain_words(said):
+    one, other = " ".join(word for word, _ in said), "Oh, " + " ".join(vary(word) for word, vary in said)
+    for mine, theirs in ((one, other), (other, one)):
+        statement = Statement.of(mine)
+        if statement is not None and statement.resembles(Statement.of(theirs)):
+            assert statement.may_resemble(theirs)
+
+
+def test_a_text_that_lacks_a_word_or_has_them_in_another_order_cannot_resemble():
+    said = Statement.of("Oscar likes sleeping under warm blankets")
+    assert said.may_resemble("Well, Oscar likes sleeping under the warm blankets!")
+    assert not said.may_resemble("Oscar likes sleeping under blankets")
+    assert not said.may_resemble("Under warm blankets Oscar likes sleeping")

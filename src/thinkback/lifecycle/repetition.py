@@ -42,6 +42,8 @@ _CONTRACTIONS = tuple(
         (r"\b(it|he|she|that|there|what|who|where|here)'s\b", r"\1 is"),
     )
 )
+_CONTRACTED = frozenset(("will", "have"))  # what stands for a contraction, of at least so many letters
+_PLAIN = 4
 _OPENING = re.compile(
     r"(?:(?:oh|well|hey|okay|ok|yes|yeah|also|and|so|btw|by way|please|(?:note|remember)(?: that)?) )+"
 )
@@ -68,6 +70,17 @@ class Statement:
         gist = _gist(words)
         personal = not _PERSONAL.isdisjoint(gist.split())
         return Statement(" ".join(words).lower(), gist, source if personal else None)
+
+    def may_resemble(self, text: str) -> bool:
+        """Whether a text holds the plain words of the gist in their order; most that hold a few of them do not."""
+        lowered, at = text.lower(), 0
+        for word in self.gist.split():
+            if len(word) >= _PLAIN and word.isascii() and word.isalnum() and word not in _CONTRACTED:
+                at = lowered.find(word, at)
+                if at < 0:
+                    return False
+                at += len(word)
+        return True
 
     def resembles(self, other: "Statement | None") -> bool:
         """Whether the two may be the same statement."""
@@ -133,7 +146,8 @@ def repeated(store: Store, drafts: Sequence[Draft], now: int) -> dict[int, str]:
         if statement is None:
             continue
         ids = holding_all(store, holding(statement.gist), Filter(now=now, without_kinds=(REFLECTION,)), _CANDIDATES)
-        near = [r for r in store.get(ids).values() if statement.resembles(statement_of(r))] if ids else []
+        held = store.get(ids).values() if ids else ()
+        near = [r for r in held if statement.may_resemble(r.text) and statement.resembles(statement_of(r))]
         vectors = store.vectors([record.id for record in near]) if near else {}
         alike = [r for r in near if statement.repeats(statement_of(r), draft.vector, vectors.get(r.id))]
         if alike:

@@ -41,7 +41,7 @@ def _act(store: SqliteStore, action: str, place: int, text: str) -> None:
     if action == "add":
         store.add([Draft(text=text, vector=toy.embed_query(text), tags=("t",)), Draft(text="the cat")], NOW, space)
     elif action == "add bare":
-        store.add([Draft(text=text, archived_at=NOW)], NOW)
+        store.add([Draft(text=text, archived_at=NOW, kind="fact", priority="P1")], NOW)
     elif action == "embed":
         store.put_vectors({n: toy.embed_query(r.text) for n, r in store.unembedded(2).items()}, space)
     elif action == "reembed":
@@ -54,6 +54,7 @@ def _act(store: SqliteStore, action: str, place: int, text: str) -> None:
         store.update(chosen, {"text": text}, NOW, toy.embed_query(text), space)
     elif chosen and action == "amend":
         store.amend({chosen: {"archived_at": None if place % 2 else NOW, "expires_at": NOW + place - 25}}, NOW)
+        store.amend({chosen: {"tier": ("working", "semantic")[place % 2], "priority": "P2"}}, NOW)
     elif chosen and action == "forget":
         store.forget([chosen])
     elif action == "undo":
@@ -67,10 +68,14 @@ def _act(store: SqliteStore, action: str, place: int, text: str) -> None:
             pass
 
 
+def _counts(store: SqliteStore) -> dict[str, Any]:
+    return {name: value for name, value in store.stats().items() if name not in ("engine", "scrub_pending")}
+
+
 def _answers(store: SqliteStore) -> list[Any]:
     space = store.embedding_space() or SPACES[0]
     toy = TOYS[SPACES.index(space)]
-    found: list[Any] = [dict(store.tags()), store.frequencies(("cat", "dog", "runs"))]
+    found: list[Any] = [dict(store.tags()), store.frequencies(("cat", "dog", "runs")), _counts(store)]
     for filter in (Filter(now=NOW), Filter(now=NOW, everything=True), Filter(now=NOW, tags=("t",))):
         found += [store.search_keywords(parse_keywords(word), filter, 9) for word in ("cat dog", "the runs")]
         found.append(store.search_vectors(toy.embed_query("the cat"), filter, 9))

@@ -63,6 +63,18 @@ def test_counts_are_kept_up_with_every_write(clock: int, tmp_path: Path) -> None
                     assert counted(store) == counted(fresh)
 
 
+def test_many_changed_threads_are_counted_as_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tally, "_CHANGED_KEPT", 3)
+    chance, plain = random.Random(3), {"a": 2, "b": 1}
+    counts = tally.ThreadCounts(dict(plain))
+    for _ in range(200):
+        name = chance.choice("abcdefgh")
+        change = chance.choice([1, 2, -plain.get(name, 0)])
+        plain[name] = plain.get(name, 0) + change
+        counts = counts.after({name: change})
+        assert len(counts) == sum(count > 0 for count in plain.values())
+
+
 def test_what_is_kept_up_is_not_counted_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with SqliteStore(tmp_path / "memory.db") as store:
         first, second = store.add([Draft(text="one", tags=("a",), thread="t"), Draft(text="two", tags=("a", "b"))], 1)

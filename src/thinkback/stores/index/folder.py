@@ -10,7 +10,7 @@ import os
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, replace
+from dataclasses import replace
 from math import prod
 from pathlib import Path
 from typing import Any
@@ -99,6 +99,17 @@ class Manifest:
         return replace(self, segments=tuple(segments), graphs=standing)
 
 
+def _plain(manifest: Manifest) -> dict[str, Any]:
+    """As JSON carries it; `asdict` would copy every value of every segment."""
+    segments = [_fields(entry) for entry in manifest.segments]
+    links = [_fields(link) | {"entry": _fields(link.entry)} for link in manifest.graphs]
+    return _fields(manifest) | {"segments": segments, "graphs": links}
+
+
+def _fields(value: Entry | Link | Manifest) -> dict[str, Any]:
+    return {name: getattr(value, name) for name in value.__slots__}
+
+
 class Folder:
     """The folder of one store's index."""
 
@@ -154,7 +165,7 @@ class Folder:
 
     def publish(self, manifest: Manifest) -> None:
         """Make these the segments, and remove all others."""
-        index = asdict(manifest)
+        index = _plain(manifest)
         sealed = json.dumps(index, sort_keys=True).encode()
         content = json.dumps({"format": FORMAT, "seal": crc32(sealed), "index": index}).encode()
         self.path.mkdir(mode=0o700, exist_ok=True)

@@ -108,10 +108,21 @@ class Impact:
 
     segments: tuple[Segment | MappedPostings, ...]
     lengths: NDArray[np.int64]
-    norms: Floats  # k1 · (1 − b + b · D / avgdl) of every row
-    alive: int
+    size: int  # rows of the catalogue
+    words: int  # of all living rows
+    alive: int  # rows that live and are no reflections
     stemmed: bool  # whether a text has stems of a language other than English
     known: "Gains" = field(default_factory=lambda: Gains())
+    made: dict[str, Floats] = field(default_factory=dict)
+
+    @property
+    def norms(self) -> Floats:
+        """k1 · (1 − b + b · D / avgdl) of every row, computed at the first search."""
+        if "norms" not in self.made:
+            average = float(self.words) / self.alive if self.alive else 1.0
+            lengths = self.lengths[: self.size].astype(np.float64)
+            self.made["norms"] = K1 * (1 - B + B * lengths / (average or 1.0))
+        return self.made["norms"]
 
     def scores(self, terms: Sequence[Term], catalogue: Catalogue) -> Floats:
         """The BM25 score of every row; 0 where no term occurs. Forms of a word that are given together share a weight."""
@@ -157,8 +168,8 @@ class Impact:
         hits = sum(len(rows) for rows, _ in found)
         if not hits:
             return []
-        weight = idf(self.alive, hits)
-        return [(rows, weight * ((f * (K1 + 1.0)) / (f + self.norms[rows]))) for rows, f in found]
+        weight, norms = idf(self.alive, hits), self.norms
+        return [(rows, weight * ((f * (K1 + 1.0)) / (f + norms[rows]))) for rows, f in found]
 
 
 def _postings(
@@ -244,11 +255,12 @@ def follow(old: Impact, connection: apsw.Connection, catalogue: Catalogue, delta
     if later > max(_REBUILD_ROWS, sum(segment.documents for segment in old.segments[:base]) // _REBUILD_SHARE):
         return None
     if not len(delta.appended):
-        return measured(old.segments, old.lengths, catalogue) if len(delta.died) else old
+        return _followed(old, old.segments, old.lengths, catalogue, delta, old.stemmed) if len(delta.died) else old
     places = dict(zip(catalogue.seqs[delta.appended].tolist(), delta.appended.tolist(), strict=True))
     segment, tail = _tokenised(connection, PRESENT, places)
     lengths = extended(old.lengths, int(delta.appended[0]), tail)
-    return measured(_merged((*old.segments, segment)), lengths, catalogue)
+    stemmed = old.stemmed or segment.find(_STEMMED) is not None
+    return _followed(old, _merged((*old.segments, segment)), lengths, catalogue, delta, stemmed)
 
 
 def known(
@@ -329,9 +341,25 @@ def _joined(segments: Iterable[Segment]) -> Segment:
 def measured(
     segments: tuple[Segment | MappedPostings, ...], lengths: NDArray[np.int64], catalogue: Catalogue
 ) -> Impact:
-    """Compute the norms from the lengths of the living rows; reflections are not counted."""
-    alive = int(np.count_nonzero(catalogue.alive & ~catalogue.among("kind", (REFLECTION,))))
+    """The index of these segments; `lengths` are those of the rows."""
     here = lengths[: catalogue.size]
-    average = float(here[catalogue.alive].sum()) / alive if alive else 1.0
-    norms = K1 * (1 - B + B * here.astype(np.float64) / (average or 1.0))
-    return Impact(segments, lengths, norms, alive, any(segment.find(_STEMMED) is not None for segment in segments))
+    words = int((here[catalogue.alive] if catalogue.dead else here).sum())
+    stemmed = any(segment.find(_STEMMED) is not None for segment in segments)
+    return Impact(segments, lengths, catalogue.size, words, _living(catalogue), stemmed)
+
+
+def _followed(
+    old: Impact,
+    segments: tuple[Segment | MappedPostings, ...],
+    lengths: NDArray[np.int64],
+    catalogue: Catalogue,
+    delta: Delta,
+    stemmed: bool,
+) -> Impact:
+    """The same as `measured`, from what an older index has counted."""
+    words = old.words + int(lengths[delta.appended].sum()) - int(lengths[delta.died].sum())
+    return Impact(segments, lengths, catalogue.size, words, _living(catalogue), stemmed)
+
+
+def _living(catalogue: Catalogue) -> int:
+    return int(np.count_nonzero(catalogue.alive & ~catalogue.among("kind", (REFLECTION,))))

@@ -29,7 +29,30 @@ _VERSIONS = "SELECT count(*) FROM memories"
 _HAS_OLD = f"SELECT EXISTS (SELECT 1 FROM {HISTORY}_docsize)"
 _TAGS = "SELECT t.tag, count(*) FROM memory_tags t {present} GROUP BY t.tag ORDER BY t.tag"
 _ONLY_PRESENT = "JOIN memories m USING (seq) WHERE m.retired_at IS NULL"
-_THREADS = "SELECT thread, count(*) FROM memories WHERE retired_at IS NULL AND thread IS NOT NULL GROUP BY thread ORDER BY thread"
+_THREADS = "SELECT thread, count(*) FROM memories WHERE retired_at IS NULL AND thread IS NOT NULL GROUP BY thread"
+_CHANGED_KEPT = 1000  # threads beside those that were counted together
+
+
+class ThreadCounts:
+    """How many present memories each thread has: those that were counted together, which later ones share, and the changed ones."""
+
+    def __init__(self, counted: Mapping[str, int], changed: Mapping[str, int] | None = None) -> None:
+        self._counted, self._changed = counted, changed or {}
+        more = (bool(count) - (name in counted) for name, count in self._changed.items())
+        self._size = len(counted) + sum(more)
+
+    def __len__(self) -> int:
+        return self._size
+
+    def after(self, changes: Mapping[str, int]) -> "ThreadCounts":
+        """The same once some of them have grown or shrunk."""
+        changed = {**self._changed, **{name: self._of(name) + change for name, change in changes.items()}}
+        if len(changed) <= _CHANGED_KEPT:
+            return ThreadCounts(self._counted, changed)
+        return ThreadCounts({name: count for name, count in {**self._counted, **changed}.items() if count})
+
+    def _of(self, name: str) -> int:
+        return self._changed.get(name, self._counted.get(name, 0))
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +62,7 @@ class Tally:
     state: StoreState
     tags: Mapping[str, int]  # in the order of the tags
     # Counted when they are asked for: a search does not need them.
-    threads: Mapping[str, int] | None = None
+    threads: "ThreadCounts | None" = None
     versions: int = 0
 
     @classmethod
@@ -51,7 +74,7 @@ class Tally:
         if not threads or found.threads is not None:
             return found
         versions = int(connection.execute(_VERSIONS).get)
-        return replace(found, threads=dict(connection.execute(_THREADS)), versions=versions)
+        return replace(found, threads=ThreadCounts(dict(connection.execute(_THREADS))), versions=versions)
 
     def without(self, connection: apsw.Connection, ids: Sequence[str]) -> "Tally | None":
         """The counts once these memories are removed, asked before they are; None if something else was written meanwhile."""
@@ -72,12 +95,14 @@ class Tally:
             versions += version
             threads.update({} if thread is None else {thread: present})
             tags.update(dict.fromkeys(json.loads(listed), present))
-        counted = None if self.threads is None else _sum(self.threads, threads)
+        counted = None if self.threads is None else self.threads.after(threads)
         return replace(self, versions=self.versions + versions, threads=counted, tags=_sum(self.tags, tags))
 
 
 def _sum(counts: Mapping[str, int], changes: Mapping[str, int]) -> Mapping[str, int]:
     """Counts with changes, in the order of the names, without those that are none any more."""
+    if not changes:
+        return counts
     found = dict(counts)
     for name, change in changes.items():
         found[name] = found.get(name, 0) + change
