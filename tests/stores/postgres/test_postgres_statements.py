@@ -27,7 +27,7 @@ from codes import raises  # isort: skip
 pytestmark = pytest.mark.postgres
 _TABLES = "|".join(schema.BY_SPACE)
 _USE = re.compile(rf"(?:FROM|JOIN|UPDATE|USING)\s+thinkback\.({_TABLES})\s+(\w+)")
-_SPACE = r"\.space = (?:%\(space\)s|%s|\d+)(?!\w)"
+_SPACE = r"\.space = (?:%\(space\)s|%s|\$1|\d+)(?!\w)"
 _INSERT = re.compile(rf"(?:INSERT INTO|COPY)\s+thinkback\.({_TABLES})\s*\(([^)]*)\)")
 _ANY = re.compile(rf"thinkback\.({_TABLES})\b")
 

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from thinkback.conditions import METADATA, ORDER, Compare, Condition, Every, Not, Some, is_number
@@ -49,6 +50,11 @@ def _written(kinds: Sequence[str]) -> str:
 def rare(filter: Filter) -> bool:
     """Whether only kinds pass that have an index of their own."""
     return bool(filter.kinds) and set(filter.kinds) <= set(RARE_KINDS)
+
+
+def nearly_all(filter: Filter) -> bool:
+    """Whether the filter asks for nothing but present memories that are in force, as most are; some kinds may be left out."""
+    return replace(filter, now=0, without_kinds=()) == Filter(now=0)
 
 
 def beyond_sql(filter: Filter) -> list[tuple[str, Any]]:

@@ -5,9 +5,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from thinkback.model import REFLECTION, Passages, StoredRecord, Vector
 from thinkback.stores.postgres import generations, words
 from thinkback.stores.postgres.filters import Params
+from thinkback.stores.postgres.messages import COUNTERS
 from thinkback.stores.postgres.rows import NAMES, TYPES, to_row
 from thinkback.stores.postgres.schema import WIDEST_HEAD
-from thinkback.stores.postgres.session import COUNTERS, changed
+from thinkback.stores.postgres.session import changed
 from thinkback.stores.sqlite.generations import STORED, Generation
 from thinkback.values import dataclass
 

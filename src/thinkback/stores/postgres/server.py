@@ -1,7 +1,7 @@
 """One database: what is checked when it is first reached, and its pool of connections.
 
-Nothing is set for a session, so that the pool may stand behind pgbouncer in transaction mode: `SET LOCAL` and its like end with
-the transaction. For the same reason statements are prepared only on connections that lead to one process of the server.
+The pool may stand behind pgbouncer in transaction mode: what is set for a session or prepared there would reach others. So both are
+done only on connections that lead to one process of the server; on all others `SET LOCAL` and its like end with the transaction.
 """
 
 import os
@@ -16,7 +16,7 @@ from psycopg.types import TypeInfo
 from psycopg_pool import ConnectionPool, PoolTimeout
 
 from thinkback.errors import InvalidInput, StoreError, StoreUnreachable
-from thinkback.stores.postgres import errors, schema
+from thinkback.stores.postgres import errors, messages, schema
 
 OLDEST_SERVER = 140000
 OLDEST_PGVECTOR = (0, 7)
@@ -157,6 +157,8 @@ def _prepares(connection: Connection) -> None:
     A connection pooler answers with a process number of its own, because it cannot know which process will answer.
     """
     if _value(connection, "SELECT pg_backend_pid()") == connection.info.backend_pid:
+        connection.execute(f"{messages.PLANS}; SET plan_cache_mode = force_generic_plan")
+        messages.prepare(connection)
         connection.prepare_threshold = PREPARED_FROM
 
 

@@ -12,22 +12,14 @@ from psycopg import pq
 
 from thinkback.errors import NotFound, StoreConflict, StoreError, StoreReadOnly, StoreUnreachable
 from thinkback.stores.base import StoreState
-from thinkback.stores.postgres import errors
+from thinkback.stores.postgres import errors, messages
 from thinkback.stores.postgres.filters import Params
+from thinkback.stores.postgres.messages import COUNTERS
 from thinkback.stores.postgres.server import Connection, Server
 from thinkback.values import dataclass
 
 T = TypeVar("T")
 Token = tuple[str, int, int]
-COUNTERS = (
-    "store_id, changes, touches, contents, last_seq, last_entry, last_generation, live, "
-    "documents, tokens, themes, theme_tokens, exact_tokens, passages, mark"
-)
-_TAGS = (
-    "SELECT coalesce(json_object_agg(x.tag, x.holding), '{{}}') FROM (SELECT t.tag, count(*) AS holding "
-    "FROM thinkback.memory_tags t JOIN thinkback.memories m ON m.space = {space} AND m.seq = t.seq "
-    "WHERE t.space = {space} AND m.retired_at IS NULL GROUP BY t.tag ORDER BY t.tag) x"
-)
 _LOCK = "SELECT s.changes FROM thinkback.spaces s WHERE s.space = %(space)s FOR UPDATE"
 _PAUSE_S = 0.05  # before a second try, doubled with each
 
@@ -189,23 +181,17 @@ class Sessions:
         if current is not None:
             yield current
             return
-        how = "ISOLATION LEVEL REPEATABLE READ READ ONLY"
-        tags = "NULL" if tags_known is None else f"CASE WHEN s.contents <> {tags_known} THEN ({_TAGS}) END"
-        with self._begun(how, "", tags) as (connection, row), errors.translated():
+        with self._sent(messages.viewing(self.space, tags_known)) as (connection, rows), errors.translated():
             try:
-                tx = Tx(connection, self.space, counters_of([row[:-2]]), row[-2])
-                tx.tags = row[-1]
+                tx = Tx(connection, self.space, counters_of([row[:-2] for row in rows]), rows[0][-2])
+                tx.tags = rows[0][-1]
                 yield tx
             finally:
                 _end(connection, "COMMIT")
 
     def counters(self) -> Counters:
         """The counters of the space at this moment: one small message, which is a transaction of its own."""
-        message = (
-            f"SET LOCAL thinkback.space = '{self.space}'; "
-            f"SELECT {COUNTERS} FROM thinkback.spaces s WHERE s.space = {self.space}"
-        )
-        with self._sent(message) as (_, rows):
+        with self._sent(messages.counting(self.space)) as (_, rows):
             return counters_of(rows)
 
     @contextmanager
@@ -255,11 +241,10 @@ class Sessions:
             return
         if self.server.read_only:
             raise StoreReadOnly(f"{self.server.name} was opened with read_only=True and cannot be changed")
-        with self._begun("ISOLATION LEVEL READ COMMITTED", " FOR UPDATE") as (connection, row):
-            tx = Tx(connection, self.space, counters_of([row[:-2]]))
-            self._local.tx = tx
+        with self._sent(messages.writing(self.space)) as (connection, rows):
             try:
                 with errors.translated():
+                    tx = self._local.tx = Tx(connection, self.space, counters_of(rows))
                     yield tx
             except BaseException:
                 _end(connection, "ROLLBACK")
@@ -306,33 +291,12 @@ class Sessions:
             tx.connection.execute("RELEASE SAVEPOINT inner_write")
 
     @contextmanager
-    def _begun(self, how: str, lock: str = "", tags: str = "NULL") -> Iterator[tuple[Connection, tuple[Any, ...]]]:
-        """A connection with a transaction begun; the counters of the space, whether it has links, and the tags.
-
-        All of it is one message to the server. What is small is not worth compiling there, so that is left off. Every index
-        begins with the space and its rows lie together, so the planner shall not take a table for cheaper to read.
-        """
-        message = (
-            f"BEGIN {how}; SET LOCAL thinkback.space = '{self.space}'; SET LOCAL jit = off; "
-            "SET LOCAL enable_seqscan = off; SET LOCAL random_page_cost = 1.1; "
-            f"SELECT {COUNTERS}, EXISTS (SELECT 1 FROM thinkback.edges e WHERE e.space = {self.space}), "
-            f"{tags.format(space=self.space)} FROM thinkback.spaces s WHERE s.space = {self.space}{lock}"
-        )
-        with self._sent(message) as (connection, rows):
-            try:
-                counters_of(rows and [rows[0][:-2]])
-            except NotFound:
-                _end(connection, "ROLLBACK")
-                raise
-            yield connection, rows[0]
-
-    @contextmanager
-    def _sent(self, message: str) -> Iterator[tuple[Connection, list[tuple[Any, ...]]]]:
+    def _sent(self, message: messages.Message) -> Iterator[tuple[Connection, list[tuple[Any, ...]]]]:
         """A connection to which a first message was sent, and the rows it gave; a broken connection is replaced."""
         for attempt in range(errors.TRIES):
             with self.server.connection() as connection:
                 try:
-                    rows = begin(connection, message)
+                    rows = _first_rows(connection, message)
                 except psycopg.OperationalError as error:
                     if attempt + 1 == errors.TRIES or not isinstance(errors.of(error), StoreUnreachable):
                         raise
@@ -354,9 +318,18 @@ class Sessions:
         return once()
 
 
+def _first_rows(connection: Connection, message: messages.Message) -> list[tuple[Any, ...]]:
+    try:
+        return begin(connection, message.on(connection))
+    except psycopg.errors.InvalidSqlStatementName:  # after a rollback psycopg forgets all that was prepared
+        _end(connection, "ROLLBACK")
+        messages.prepare(connection)
+        return begin(connection, message.on(connection))
+
+
 def begin(connection: Connection, message: str) -> list[tuple[Any, ...]]:
     """Sends several statements in one message; the rows of the last."""
-    cursor = connection.execute(message)
+    cursor = connection.execute(message, prepare=False)
     while cursor.nextset():
         pass
     return cursor.fetchall()

@@ -7,7 +7,7 @@ import numpy as np
 
 from thinkback.model import Filter, Scored, Vector
 from thinkback.stores.postgres import generations, hnsw
-from thinkback.stores.postgres.filters import Params, clause, rare
+from thinkback.stores.postgres.filters import Params, clause, nearly_all, rare
 from thinkback.stores.postgres.schema import WIDEST_HEAD
 from thinkback.stores.postgres.searches import Row
 from thinkback.stores.sqlite.generations import Generation, unit_rows
@@ -39,57 +39,70 @@ class Nearest:
         self._query = unit_rows([vector], live.space.dimensions)[0]
         self._most = limit + max(_MARGIN, limit // 2)
         self._reach = 4 * self._most  # how far an index is followed, as the filter may leave some out
+        self._top = not approximate and matching is None and nearly_all(filter)
 
     def sql(self, params: Params) -> str:
         head = "head" if self._live.space.dimensions <= WIDEST_HEAD else "wide"
         live, query = params.add(self._live.number), params.add_binary(generations.halves(self._query[None, :])[0])
         passing = clause(self._filter, params, matching=self._matching)
-        no_passages = (
-            "AND NOT EXISTS (SELECT 1 FROM thinkback.passages p WHERE p.space = %(space)s "
-            f"AND p.generation = {live} AND p.seq = m.seq) "
-        )
-        # Of many, the inner sort needs the index alone, and memories are joined in its order, only as far as needed; of few
-        # it is better to begin with the memories.
-        near = (
-            f"(SELECT v.seq, v.{head} <#> {query} AS distance FROM thinkback.vectors v "
-            f"WHERE v.space = %(space)s AND v.generation = {live} {'' if few(self._filter) else 'ORDER BY distance'})"
-        )
+        if not self._long:
+            passing += (
+                " AND NOT EXISTS (SELECT 1 FROM thinkback.passages p WHERE p.space = %(space)s "
+                f"AND p.generation = {live} AND p.seq = m.seq)"
+            )
+        near = f"SELECT v.seq, v.{head} <#> {query} AS distance FROM thinkback.vectors v"
         if self._approximate:  # word by word as the index of the space has it, so that it gives the order
             rough = f"v.{hnsw.column(self._live.space.dimensions)} <#> {query}"
             near = (
-                f"(SELECT v.seq, {rough} AS distance FROM thinkback.vectors v "
-                f"WHERE v.space = {params['space']} AND v.generation = {self._live.number} ORDER BY {rough} "
-                f"LIMIT {params.add(self._reach)})"
+                f"SELECT v.seq, {rough} AS distance FROM thinkback.vectors v WHERE v.space = {params['space']} "
+                f"AND v.generation = {self._live.number} ORDER BY {rough} LIMIT {self._reach:d}"
             )
+        else:
+            near += f" WHERE v.space = %(space)s AND v.generation = {live}"
+        # Of many, the inner sort needs the index alone, and memories are joined in its order, only as far as needed; of few
+        # it is better to begin with the memories.
+        if self._top:
+            near += f" ORDER BY distance LIMIT {self._looked_at:d}"
+        elif not self._approximate and not few(self._filter):
+            near += " ORDER BY distance"
+        memories = f"FROM ({near}) r {'LEFT ' if self._top else ''}JOIN thinkback.memories m ON m.space = %(space)s"
+        order = "" if self._top else f"ORDER BY r.distance LIMIT {self._most:d}"
         return (
             "SELECT n.id, n.distance, NULL::bigint, NULL::integer, NULL::integer, e.exact FROM ("
-            f"SELECT m.id, r.seq, r.distance FROM {near} r "
-            f"JOIN thinkback.memories m ON m.space = %(space)s AND m.seq = r.seq WHERE {passing} "
-            f"{'' if self._long else no_passages}"
-            f"ORDER BY r.distance LIMIT {params.add(self._most)}) n JOIN thinkback.vectors e "
-            f"ON e.space = %(space)s AND e.generation = {live} AND e.seq = n.seq"
+            f"SELECT m.id, m.seq, r.distance {memories} AND m.seq = r.seq AND {passing} {order}) n "
+            f"LEFT JOIN thinkback.vectors e ON e.space = %(space)s AND e.generation = {live} AND e.seq = n.seq"
         )
 
+    @property
+    def _looked_at(self) -> int:
+        """How many of the nearest vectors are looked at, where nearly all memories pass; long ones may be left out."""
+        return self._most if self._long else 2 * self._most
+
     def read(self, rows: list[Row]) -> list[Scored] | None:
-        if self._approximate and len(rows) < self._limit:  # the filter lets few through
+        found = [row for row in rows if row[0] is not None]  # where nearly all pass, the others are told without an id
+        if self._approximate and len(found) < self._limit:  # the filter lets few through
             self._reach *= 8
             self._approximate = self._reach <= _FARTHEST
             return None
-        distances = sorted(row[1] for row in rows)
-        # A row farther than the last wanted one by more than the slack cannot be among the best.
-        if (
-            not self._approximate
-            and len(rows) >= self._most
-            and distances[-1] <= distances[self._limit - 1] + slack_of(self._query)
-        ):
-            self._most *= 4
+        if not self._approximate and not self._reached(rows, found):
+            self._most *= 1 if self._top and len(found) < self._limit else 4
+            self._top = False
             return None
-        if not rows:
+        if not found:
             return []
-        exact = generations.unpacked((row[5] for row in rows), self._live.space.dimensions)
+        exact = generations.unpacked((row[5] for row in found), self._live.space.dimensions)
         scores = cosines(exact, self._query).tolist()
-        best = sorted(zip(scores, (row[0] for row in rows), strict=True), key=lambda one: (-one[0], one[1]))
+        best = sorted(zip(scores, (row[0] for row in found), strict=True), key=lambda one: (-one[0], one[1]))
         return [Scored(id, score) for score, id in best[: self._limit]]
+
+    def _reached(self, rows: list[Row], found: list[Row]) -> bool:
+        """Whether no other can be among the best: it is farther than the last wanted one by more than the slack."""
+        if len(rows) < (self._looked_at if self._top else self._most):
+            return True
+        if len(found) < self._limit:
+            return False
+        distances = sorted(row[1] for row in found)
+        return bool(max(row[1] for row in rows) > distances[self._limit - 1] + slack_of(self._query))
 
 
 def few(filter: Filter) -> bool:
