@@ -313,7 +313,8 @@ def move_all(
     clock: Clock = system_clock,
     progress: Callable[[int, int], None] = lambda done, total: None,
 ) -> "Iterator[tuple[str, Moved]]":
-    """Copy every space of a folder into a database, or back, one after another."""
+    """Copy every space of a folder into a database, or back, one after another; run again, those moved before are passed over."""
+    from thinkback.lifecycle.move import NOTHING, was_moved
     from thinkback.lifecycle.move import move as move_store
 
     origins, goals = open_spaces(source, read_only=True), open_spaces(target)
@@ -322,10 +323,11 @@ def move_all(
             origin = origins.open(name)
             goal = goals.open(name)
             try:
-                yield name, move_store(origin, goal, clock(), progress)
+                moved = NOTHING if was_moved(origin, goal) else move_store(origin, goal, clock(), progress, name)
             finally:
                 origin.close()
                 goal.close()
+            yield name, moved
     finally:
         origins.close()
         goals.close()

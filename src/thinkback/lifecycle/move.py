@@ -16,7 +16,8 @@ QUESTIONS = 20  # asked of both stores before a move is done
 _DEPTH = 50
 _WORDS = 8  # of a text, taken as a question
 _FROM = "move.from"  # the store whose move into this one is not finished
-_OWN = ("scrub.owed", "index.nonce", _FROM)  # settings about the store itself
+_CAME = "move.came"  # the store that was moved into this one
+_OWN = ("scrub.owed", "index.nonce", _FROM, _CAME)  # settings about the store itself
 _DRAFTED = tuple(field.name for field in FIELDS if field.draft)
 
 T = TypeVar("T")
@@ -38,10 +39,18 @@ class Moved:
     warnings: tuple[Notice, ...] = ()
 
 
-def move(source: Store, target: Store, now: int, progress: Progress = lambda done, total: None) -> Moved:
-    """Copy a space into an empty one; run again after an interruption, it continues. The source stays as it is."""
+NOTHING = Moved(0, 0, 0, 0, 0, 0, (Notice("moved_before", "it was moved before, and is left as it is"),))
+
+
+def move(
+    source: Store, target: Store, now: int, progress: Progress = lambda done, total: None, name: str = ""
+) -> Moved:
+    """Copy a space into an empty one; run again after an interruption, it continues. The source stays as it is.
+
+    `name` is that of the space, for errors.
+    """
     before = source.state()
-    _claim(target, before.store_id)
+    _claim(target, before.store_id, name)
     total = source.stats()["versions"]
     memories = versions = done = 0
     past: dict[Version, tuple[Vector, Passages | None]] = {}
@@ -64,19 +73,26 @@ def move(source: Store, target: Store, now: int, progress: Progress = lambda don
     for some in _batches(entries):
         target.log(some)
     compared = compare(source, target, now)
-    target.set_setting(_FROM, None)
+    with target.transaction():
+        target.set_setting(_CAME, before.store_id)
+        target.set_setting(_FROM, None)
     return Moved(
         memories, versions, len(found.edges), len(found.judgements), len(entries), compared, _warnings(source, before)
     )
 
 
-def _claim(target: Store, origin: str) -> None:
+def was_moved(source: Store, target: Store) -> bool:
+    """Whether an earlier move of the source into this target was finished, and the target still holds memories."""
+    return target.setting(_CAME) == source.state().store_id and bool(target.stats()["versions"])
+
+
+def _claim(target: Store, origin: str, name: str) -> None:
     """Refuse a store that holds memories, unless they came from an unfinished move of the same origin."""
     if target.setting(_FROM) == origin:
         return
     if target.stats()["versions"]:
         raise InvalidInput(
-            "the target holds memories already; move into an empty space, or import into this one",
+            f"the target{f' {name!r}' if name else ''} holds memories already; move into an empty space, or import into this one",
             code="target_not_empty",
         )
     target.set_setting(_FROM, origin)

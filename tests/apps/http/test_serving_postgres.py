@@ -1,9 +1,11 @@
 """A server over a database: spaces without files, tokens that several servers share, a pool in the metrics."""
 
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from httpx import Response
 from starlette.testclient import TestClient
 
 from thinkback.apps.http.app import Served, build
@@ -53,3 +55,32 @@ def test_two_servers_share_spaces_and_tokens(url: str, tmp_path: Path) -> None:
         assert not (tmp_path / "spaces").exists()
     tokens.revoke("laptop")
     assert tokens.grant(secret) is None
+
+
+def test_a_database_that_is_away_is_told_and_comes_back(tmp_path: Path) -> None:
+    """Requests fail with 503 and say why, the process lives, and the next request after a restart is answered."""
+    database = LocalServer()
+    try:
+        client, tokens = _client(database.database(), tmp_path)
+        headers = {"Authorization": f"Bearer {tokens.add('laptop', SCOPES, [EVERY_SPACE])}"}
+
+        def recalled() -> Response:
+            return client.post("/v1/recall?space=alice", json={"query": "cat"}, headers=headers)
+
+        with client:
+            client.post("/v1/memories?space=alice", json={"text": "a grey cat"}, headers=headers)
+            assert recalled().status_code == 200
+            database.kill()
+            away = recalled()
+            assert (away.status_code, away.json()["error"]["code"]) == (503, "cannot_connect")
+            assert client.get("/health/live").status_code == 200
+            ready = client.get("/health/ready?space=alice", headers=headers)
+            assert ready.status_code == 503
+            database.restart()
+            until = time.monotonic() + 120
+            while recalled().status_code != 200:  # the pool tries again after a while
+                assert time.monotonic() < until
+            assert "a grey cat" in recalled().text
+            assert client.get("/health/ready?space=alice", headers=headers).json()["status"] == "ready"
+    finally:
+        database.stop()

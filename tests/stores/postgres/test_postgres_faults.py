@@ -1,6 +1,8 @@
 """What happens when things go wrong: each fault has one clear error, and nothing acknowledged is lost."""
 
 import shutil
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -22,11 +24,15 @@ from thinkback.errors import (
     StoreReadOnly,
     StoreTooNew,
     StoreUnreachable,
+    ThinkbackError,
 )
 from thinkback.model import Draft
+from thinkback.opening import Opener
+from thinkback.settings import Settings
 from thinkback.stores.base import Store
 from thinkback.stores.postgres import PostgresSpaces, admin, errors, hnsw, schema, session
 from thinkback.stores.postgres import server as servers
+from thinkback.stores.sqlite import SqliteStore
 from thinkback.testing.contract.words import NOW, by_keyword, everything, ids, put, put_one
 
 from codes import raises  # isort: skip
@@ -86,8 +92,45 @@ def test_a_killed_server_loses_no_acknowledged_write(mortal: LocalServer) -> Non
     spaces.close()
 
 
+def test_recalls_amid_a_crash_are_answered_or_refused(mortal: LocalServer) -> None:
+    """By a copy too: it cannot know whether the space was changed. After a restart the next recall is answered."""
+    opener = Opener(Settings(embedder="none", reranker="none"), clock=lambda: NOW)
+    spaces = PostgresSpaces(mortal.database())
+    store = spaces.open("alice")
+    memory = opener.over(store)
+    memory.remember_many({"text": f"cat {n} sleeps in room {n % 7}"} for n in range(40))
+    told = [hit.id for hit in memory.recall("cat 3", counted=False)]
+    stop, met, answers = threading.Event(), list[ThinkbackError](), list[list[str]]()
+
+    def ask() -> None:
+        while not stop.is_set():
+            try:
+                answers.append([hit.id for hit in memory.recall("cat 3", counted=False)])
+            except ThinkbackError as error:
+                met.append(error)
+
+    readers = [threading.Thread(target=ask) for _ in range(3)]
+    for reader in readers:
+        reader.start()
+    while len(answers) < 50:
+        stop.wait(0.01)
+    assert spaces.copies.facts()["copies"] == 1
+    mortal.kill()
+    while len(met) < 3:
+        stop.wait(0.01)
+    stop.set()
+    for reader in readers:
+        reader.join(60)
+    assert all(answer == told for answer in answers)
+    assert {type(error) for error in met} == {StoreUnreachable}
+    mortal.restart()
+    _reached(store)
+    assert [hit.id for hit in memory.recall("cat 3", counted=False)] == told
+    spaces.close()
+
+
 def _reached(store: Store) -> None:
-    """The pool of a server that was long away tries again only after a while."""
+    """A server that was restarted may still replay its log."""
     until = time.monotonic() + 120
     while True:
         try:
@@ -173,11 +216,34 @@ def test_two_migrations_at_once(server: LocalServer) -> None:
     assert sorted(steps) == [0, 0, 0, schema.VERSION]
 
 
+_MIGRATES = "import sys; from thinkback.stores.postgres import admin; print(admin.migrate(sys.argv[1]))"
+
+
+def test_two_processes_migrate_at_once(server: LocalServer) -> None:
+    url = server.database()
+    command = [sys.executable, "-c", _MIGRATES, url]
+    running = [subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) for _ in range(2)]
+    told = [one.communicate() for one in running]
+    assert [error for _, error in told] == ["", ""]
+    assert sorted(int(steps) for steps, _ in told) == [0, schema.VERSION]
+
+
 @pytest.mark.parametrize("name", ["", "A", "../x", "a'; DROP TABLE thinkback.memories; --", "a" * 64, "-a", "a\n", "ü"])
 def test_a_hostile_name_of_a_space_is_refused(shared_spaces: PostgresSpaces, name: str) -> None:
     for work in (shared_spaces.open, shared_spaces.create, shared_spaces.drop, shared_spaces.exists):
         with raises(InvalidInput, "space_name"):
             work(name)
+
+
+def test_a_hostile_name_makes_no_store_of_a_database(server: LocalServer, tmp_path: Path) -> None:
+    url, name = server.database(), "a'; DROP TABLE thinkback.memories; --"
+    with raises(InvalidInput, "space_name"):
+        opening.open_store(url, name)
+    SqliteStore(tmp_path / "a.db").close()
+    with raises(InvalidInput, "space_name"):
+        opening.move(tmp_path / "a.db", url, space=name)
+    with psycopg.connect(url) as connection:
+        assert schema.version(connection) == 0
 
 
 def test_spaces_are_made_listed_and_dropped(server: LocalServer) -> None:

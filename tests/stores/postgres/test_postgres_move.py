@@ -38,7 +38,8 @@ def _whole(store: Store) -> list[object]:
         records = [
             (record, None if vector is None else vector.tobytes(), parts) for record, vector, parts in found.records
         ]
-        rest = [found.space, list(found.edges), list(found.judgements), dict(found.settings)]
+        settings = {key: value for key, value in found.settings.items() if not key.startswith("move.")}
+        rest = [found.space, list(found.edges), list(found.judgements), settings]
     return [records, *rest, store.journal()]
 
 
@@ -139,3 +140,45 @@ def test_every_file_of_a_folder_becomes_a_space(server: LocalServer, tmp_path: P
     assert [name for name, _ in opening.move_all(tmp_path, url)] == ["ann", "bob", "cat"]
     with _open(url, space="bob") as memory:
         assert [hit.text for hit in memory.recall("cat")] == ["bob has a grey cat"]
+
+
+def test_a_move_of_many_spaces_passes_over_those_that_were_moved(server: LocalServer, tmp_path: Path) -> None:
+    """Interrupted in the second of three; the first one is in use already when the move is run again."""
+    url, back = server.database(), tmp_path / "back"
+    for name in ("ann", "bob", "cat"):
+        with _open(tmp_path / f"{name}.db") as memory:
+            memory.remember_many({"text": f"{name} has cat {n}"} for n in range(3))
+    begun: list[int] = []
+
+    def stop(done: int, total: int) -> None:
+        begun.append(done)
+        if len(begun) == 2:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        list(opening.move_all(tmp_path, url, progress=stop))
+    with _open(url, space="ann") as memory:
+        memory.remember("ann has a dog now")
+    moved = list(opening.move_all(tmp_path, url))
+    assert [(name, its.memories, its.compared, [w.code for w in its.warnings]) for name, its in moved] == [
+        ("ann", 0, 0, ["moved_before"]),
+        ("bob", 0, 3, []),
+        ("cat", 3, 3, []),
+    ]
+    assert [its.memories for _, its in opening.move_all(url, back)] == [4, 3, 3]
+    assert [its.memories for _, its in opening.move_all(url, back)] == [0, 0, 0]
+    with _open(back / "ann.db") as memory:
+        assert memory.recall("dog")[0].text == "ann has a dog now"
+
+
+def test_a_space_that_others_filled_is_named(server: LocalServer, tmp_path: Path) -> None:
+    url = server.database()
+    for name in ("ann", "bob"):
+        with _open(tmp_path / f"{name}.db") as memory:
+            memory.remember("a cat")
+    with _open(url, space="bob") as memory:
+        memory.remember("a dog")
+    with raises(InvalidInput, "target_not_empty") as found:
+        list(opening.move_all(tmp_path, url))
+    assert "'bob'" in str(found.value)
+    assert len(_contents(url, "bob")[0]) == 1  # type: ignore[arg-type]

@@ -16,6 +16,7 @@ from thinkback.errors import Action, InvalidFile, InvalidInput, Notice, Remedy, 
 from thinkback.settings import NONE
 
 if TYPE_CHECKING:
+    from thinkback.lifecycle.move import Moved
     from thinkback.lifecycle.transfer import ImportReport
     from thinkback.memory import Memory
 
@@ -181,14 +182,17 @@ def move(
     common = Common(json=json)
     with progress("moving") as step:
         if all_spaces:
-            moved = list(opening.move_all(source, target, progress=step))
+            for name, result in opening.move_all(source, target, progress=step):
+                _show_moved(common, name, result)
         else:
-            moved = [(space, opening.move(source, target, space=space, progress=step))]
-    for name, result in moved:
-        for warning in result.warnings:
-            warn(warning)
-        counts = {"space": name, **{key: getattr(result, key) for key in _MOVED}}
-        show_result(common, counts, facts({key.replace("_", " "): str(value) for key, value in counts.items()}))
+            _show_moved(common, space, opening.move(source, target, space=space, progress=step))
+
+
+def _show_moved(common: Common, space: str, result: "Moved") -> None:
+    for warning in result.warnings:
+        warn(warning)
+    counts = {"space": space, **{key: getattr(result, key) for key in _MOVED}}
+    show_result(common, counts, facts({key.replace("_", " "): str(value) for key, value in counts.items()}))
 
 
 _MOVED = ("memories", "versions", "edges", "judgements", "journal", "compared")

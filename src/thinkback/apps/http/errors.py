@@ -19,7 +19,9 @@ from thinkback.errors import (
     RecipeError,
     RemoteError,
     StoreBusy,
+    StoreConflict,
     StoreReadOnly,
+    StoreUnreachable,
     ThinkbackError,
     worded,
 )
@@ -62,6 +64,8 @@ _STATUSES: tuple[tuple[type[ThinkbackError], int], ...] = (
     (EmbeddingSpaceMismatch, 409),
     (StoreReadOnly, 409),
     (StoreBusy, 503),
+    (StoreConflict, 503),
+    (StoreUnreachable, 503),
     (MissingExtra, 501),
     (ModelError, 503),
     (RemoteError, 502),

@@ -8,6 +8,7 @@ import os
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
+from threading import Lock
 from typing import Any
 
 import psycopg
@@ -23,6 +24,7 @@ OLDEST_PGVECTOR = (0, 7)
 POOL_SIZE = 8
 CONNECT_S = 10
 WAIT_S = 30.0
+_SOON_S = 1.0  # so long a request waits before it asks why the pool has no connection
 PREPARED_FROM = 3  # times that a connection has seen a statement
 
 Connection = psycopg.Connection[Any]
@@ -56,6 +58,10 @@ class Server:
         self.url = url
         self.name = shown(url)
         self.read_only = read_only
+        self._wait_s = wait_s
+        self._lent = 0  # connections of the pool in use
+        self._beside: set[Connection] = set()  # connections outside the pool
+        self._lock = Lock()
         self._process = os.getpid()
         first = connect(url)
         try:
@@ -63,7 +69,7 @@ class Server:
                 self.version = check_server(first)
                 self.standby = bool(_value(first, "SELECT pg_is_in_recovery()"))
                 _prepare(first, migrate=not read_only and not self.standby, create=create)
-                context = _context(first)
+                context = self._context = _context(first)
         finally:
             first.close()
         self.pool: ConnectionPool[Connection] = ConnectionPool(
@@ -83,15 +89,39 @@ class Server:
         if self._process != os.getpid():
             raise StoreError("the store was opened before this process was forked; open it again here", code="forked")
         with errors.translated():
-            try:
-                connection = self.pool.getconn()
-            except PoolTimeout:
-                connect(self.url).close()  # if that fails, the server is what is wrong
-                raise
+            connection = self._taken()
             try:
                 yield connection
             finally:
-                self.pool.putconn(connection)
+                self._returned(connection)
+
+    def _taken(self) -> Connection:
+        """A connection of the pool, or one made beside it.
+
+        If the pool has none soon, and not all are lent, it waits for a server that is away or has just come back, longer each
+        time. A connection beside it fails at once if the server is away, and serves one request if it is back.
+        """
+        try:
+            connection = self.pool.getconn(timeout=min(_SOON_S, self._wait_s))
+        except PoolTimeout:
+            if self._lent < self.pool.max_size:
+                connection = connect(self.url, self._context)
+                _prepares(connection)
+                self._beside.add(connection)
+                return connection
+            connection = self.pool.getconn(timeout=max(self._wait_s - _SOON_S, 0.0))
+        with self._lock:
+            self._lent += 1
+        return connection
+
+    def _returned(self, connection: Connection) -> None:
+        if connection in self._beside:
+            self._beside.discard(connection)
+            connection.close()
+            return
+        with self._lock:
+            self._lent -= 1
+        self.pool.putconn(connection)
 
     def discard_broken(self) -> None:
         """Replaces the idle connections that a restart of the server has left broken."""
@@ -133,11 +163,11 @@ def _parts(url: str) -> dict[str, Any]:
         ) from None
 
 
-def connect(url: str) -> Connection:
+def connect(url: str, context: adapt.AdaptersMap | None = None) -> Connection:
     """A connection outside the pool."""
     where = shown(url)
     try:
-        return psycopg.connect(url, autocommit=True, prepare_threshold=None, connect_timeout=CONNECT_S)
+        return psycopg.connect(url, autocommit=True, prepare_threshold=None, connect_timeout=CONNECT_S, context=context)
     except psycopg.OperationalError as error:
         said = " ".join(str(error).split())[:300]
         raise StoreUnreachable(f"cannot connect to {where}: {said}", code="cannot_connect") from None

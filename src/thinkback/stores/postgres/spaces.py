@@ -129,6 +129,7 @@ def open_store(
     copies_mb: int = COPIES_MB,
 ) -> PostgresStore:
     """One space of a database, with a pool of its own that closes with the store."""
+    check_space(space)  # before the database is made one of ours
     spaces = PostgresSpaces(url, pool_size=pool_size, read_only=read_only, create=create, copies_mb=copies_mb)
     try:
         if not create and not spaces.exists(space):
