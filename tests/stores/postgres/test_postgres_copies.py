@@ -16,6 +16,7 @@ from thinkback.settings import Settings
 from thinkback.stores.base import Store
 from thinkback.stores.postgres import PostgresSpaces, admin, copies, session
 from thinkback.stores.postgres.store import PostgresStore
+from thinkback.stores.sqlite import impact
 from thinkback.testing import StoreContract, ToyEmbedder
 from thinkback.testing.contract.words import NOW, by_keyword, by_vector, everything, ids, put
 
@@ -318,3 +319,10 @@ def test_readers_of_copies_beside_a_writer_see_one_moment_each(spaces: PostgresS
         writing = several.submit(write)
         list(several.map(read, range(4)))
         writing.result()
+
+
+def test_texts_are_not_kept_among_the_words_that_were_asked_for(store: Store) -> None:
+    """Splitting a text into words leaves nothing of it in the process, so that a forgotten memory is gone."""
+    put(store, "the unmistakable sentence about a cat")
+    assert len(by_keyword(store, "unmistakable")) == 1
+    assert [text for text in impact._tokens if "sentence" in text] == []

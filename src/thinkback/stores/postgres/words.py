@@ -10,12 +10,13 @@ import apsw
 
 from thinkback.model import StoredRecord
 from thinkback.stores.segmentation import segment
-from thinkback.stores.sqlite.fulltext import EXACT_TOKENIZER, indexed, spelt
+from thinkback.stores.sqlite.fulltext import EXACT_TOKENIZER, MAX_TOKEN, TOKENIZER, indexed, spelt
 from thinkback.stores.sqlite.impact import tokens
 from thinkback.stores.stemming import Columns
 
 PRESENT, THEMES = 0, 1  # the classes of postings: what was said, and what was derived from it
 _LONGEST = 200  # bytes of a term that are kept as they are; index entries have a limit
+_SURELY_KEPT = _LONGEST // 4  # letters, which take at most four bytes each
 _local = threading.local()
 
 
@@ -47,7 +48,12 @@ def counted(record: StoredRecord) -> tuple[Counter[str], int]:
 
 def counts_of(columns: Columns) -> tuple[Counter[str], int]:
     """How often each term stands in these columns, and how many terms there are."""
-    terms = [term for column in columns for term in terms_of(column)]
+    terms = [
+        word if len(word) <= _SURELY_KEPT else kept(word.encode()[:MAX_TOKEN])
+        for column in columns
+        if column
+        for word in _split("stems", TOKENIZER, column)
+    ]
     return Counter(terms), len(terms)
 
 
@@ -58,11 +64,17 @@ def exact_length(record: StoredRecord) -> int:
 
 def exact_count(text: str) -> int:
     """How many words a text has when they are taken as they are spelt."""
-    tokenizer = reader().fts5_tokenizer(EXACT_TOKENIZER[0], list(EXACT_TOKENIZER[1:]))
-    found: Any = tokenizer(
-        text.encode(), apsw.FTS5_TOKENIZE_DOCUMENT, None, include_offsets=False, include_colocated=False
-    )
-    return len(found)
+    return len(_split("exact", EXACT_TOKENIZER, text)) if text else 0
+
+
+def _split(kept_as: str, tokenizer: Sequence[str], text: str) -> list[str]:
+    """The words of a text, by a tokenizer that each thread keeps; texts of memories are not remembered, unlike words of queries."""
+    found: Any = getattr(_local, kept_as, None)
+    if found is None:
+        found = reader().fts5_tokenizer(tokenizer[0], list(tokenizer[1:]))
+        setattr(_local, kept_as, found)
+    words: Any = found(text.encode(), apsw.FTS5_TOKENIZE_DOCUMENT, None, include_offsets=False, include_colocated=False)
+    return list(words)
 
 
 def plain(words: Iterable[str]) -> dict[str, list[str]]:

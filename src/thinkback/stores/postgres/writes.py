@@ -7,6 +7,7 @@ need no further care.
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from itertools import islice
 from typing import Any
 
 from thinkback.errors import Action, NotFound, Remedy, unknown_memory
@@ -22,6 +23,7 @@ from thinkback.stores.sqlite.generations import Generation, unit_rows
 from thinkback.stores.versions import first_version, id_taken, next_version, passages_checked, positions, refuse_twins
 
 COPIED_FROM = 100  # so many memories at once are copied, not inserted
+_LINES = 2000  # of postings that are sent together
 _NO_VECTORS: tuple[list[int], Vector | None] = ([], None)
 
 
@@ -114,12 +116,15 @@ def _copy(tx: Tx, batch: Batch, first: int, changed: int) -> None:
 def copy_postings(tx: Tx, rows: Iterable[tuple[int, str, int, int, int]]) -> None:
     """Writes many postings at once: class, term, number, frequency, length."""
     sql = "COPY thinkback.postings (space, class, term, seq, tf, len) FROM STDIN"
+    lines = (f"{tx.space}\t{c}\t{_escaped(term)}\t{seq}\t{tf}\t{length}\n" for c, term, seq, tf, length in rows)
     with tx.connection.cursor() as cursor, cursor.copy(sql) as copy:
-        lines = [f"{tx.space}\t{c}\t{_escaped(term)}\t{seq}\t{tf}\t{length}\n" for c, term, seq, tf, length in rows]
-        copy.write("".join(lines))
+        while some := "".join(islice(lines, _LINES)):  # the server writes these while the next are made
+            copy.write(some)
 
 
 def _escaped(term: str) -> str:
+    if term.isalnum():
+        return term
     return term.replace("\\", "\\\\").replace("\t", "\\t").replace("\n", "\\n").replace("\r", "\\r")
 
 

@@ -19,7 +19,7 @@ COLUMNS = ("content", "essence", "tags")
 WEIGHTS = (1.0, 1.0, 1.0)  # of the columns, in BM25
 TOKENIZER = ("porter", "unicode61", "remove_diacritics", "2")
 EXACT_TOKENIZER = ("unicode61", "tokenchars", "-_")  # engrava's
-_MAX_TOKEN = 32768  # bytes; FTS5 truncates longer tokens
+MAX_TOKEN = 32768  # bytes; FTS5 truncates longer tokens
 _LONG = 1024  # bytes; a word that is longer is none, but may be indexed
 
 
@@ -125,7 +125,7 @@ def _words(connection: apsw.Connection, seqs: Sequence[int]) -> set[bytes]:
 def tokenised(tokenizer: apsw.FTS5Tokenizer, text: bytes) -> list[bytes]:
     """The terms of a text."""
     words: Any = tokenizer(text, apsw.FTS5_TOKENIZE_DOCUMENT, None, include_offsets=False, include_colocated=False)
-    return [word.encode()[:_MAX_TOKEN] for word in words]
+    return [word.encode()[:MAX_TOKEN] for word in words]
 
 
 def _drop_exact(connection: apsw.Connection, seqs: Sequence[int]) -> None:
