@@ -34,6 +34,10 @@ def test_the_exact_cosine_is_within_the_bound(seed: int, size: int, dimensions: 
     some = np.arange(0, size, 2)
     assert np.array_equal(block.estimates(coded, some), estimate[some])
     assert slack.max() <= block.most_off(coded) + 1e-6
+    floor = float(np.median(exact))
+    near = block.reaching(coded, np.arange(size), floor)
+    assert near[exact >= floor].all()
+    assert not near[exact < floor - 2 * (block.errors + 2e-5)].any()
 
 
 @pytest.mark.parametrize("dimensions", [1, 7, 384, 1040, 1536])

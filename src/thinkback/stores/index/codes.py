@@ -58,6 +58,12 @@ class Block:
         """How far off the estimates of these rows may be."""
         return self.lengths[rows] * np.float32(query.error) + self.errors[rows] + np.float32(_ROUNDING)
 
+    def reaching(self, query: "CodedQuery", rows: NDArray[np.intp], floor: float) -> NDArray[np.bool_]:
+        """Which of a few rows may have a cosine of at least `floor`: of q · s·c the error of the query's codes is no part."""
+        nearly = self.scales[rows] * (self.codes[rows].astype(np.float64) @ query.wide)
+        found: NDArray[np.bool_] = nearly + self.errors[rows] >= floor - _ROUNDING - np.dot(query.wide, self._wide_mean)
+        return found
+
     def most_off(self, query: "CodedQuery") -> float:
         """No row's estimate is further off."""
         error, length = self._largest

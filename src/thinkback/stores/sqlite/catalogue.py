@@ -193,11 +193,14 @@ class Catalogue:
                 kept |= found
         return found
 
-    def _rows_of(self, connection: apsw.Connection, ids: Sequence[str]) -> dict[str, int]:
-        """The rows of present memories, of those that were read before without the file."""
+    def present(self, ids: Sequence[str]) -> dict[str, int]:
+        """The rows of those present memories among these that a search has found."""
         known = self.ids.known(ids, self.size)
-        if self.dead:
-            known = {id: row for id, row in known.items() if self.alive[row]}
+        return {id: row for id, row in known.items() if self.alive[row]} if self.dead else known
+
+    def _rows_of(self, connection: apsw.Connection, ids: Sequence[str]) -> dict[str, int]:
+        """The rows of present memories, of those that a search has found without the file."""
+        known = self.present(ids)
         if len(known) < len(ids) and (missing := [id for id in ids if id not in known]):
             sql = (
                 "SELECT m.id, m.seq FROM memories m "

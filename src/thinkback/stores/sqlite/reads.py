@@ -8,6 +8,7 @@ import apsw
 from thinkback.errors import unknown_memory
 from thinkback.inputs import check_integer
 from thinkback.model import Filter, Scored, StoredRecord
+from thinkback.stores.sqlite.catalogue import Catalogue
 from thinkback.stores.sqlite.filters import Clause, clause
 from thinkback.stores.sqlite.rows import NO_LIMIT, listed, select
 
@@ -21,6 +22,18 @@ def get(connection: apsw.Connection, ids: Sequence[str], known_at: int | None) -
     sql = f"WHERE m.id IN (SELECT value FROM json_each(?)) AND {version}"
     found = {record.id: record for record in select(connection, sql, (listed(ids), *moments))}
     return {id: found[id] for id in ids if id in found}
+
+
+def present(connection: apsw.Connection, ids: Sequence[str], catalogue: Catalogue | None) -> dict[str, StoredRecord]:
+    """Present records by id, in any order; a catalogue of the same state tells where those lie that a search found."""
+    rows = {} if catalogue is None else catalogue.present(ids)
+    others = [id for id in ids if id not in rows]
+    found = get(connection, others, None) if others else {}
+    if catalogue is not None and rows:
+        numbers = listed(catalogue.seqs[list(rows.values())].tolist())
+        known = select(connection, "WHERE m.seq IN (SELECT value FROM json_each(?))", (numbers,))
+        found |= {record.id: record for record in known}
+    return found
 
 
 def ids_ending(connection: apsw.Connection, ending: str, limit: int) -> list[str]:

@@ -282,7 +282,7 @@ class SqliteStore:
             return self._records.get(
                 ids,
                 self._state(connection),
-                lambda missing: reads.get(connection, missing, None),
+                lambda missing: reads.present(connection, missing, self._at_hand(connection)),
                 lambda known: reads.accesses(connection, known),
             )
 

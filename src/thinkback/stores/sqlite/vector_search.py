@@ -131,11 +131,19 @@ class Matrix:
             return rows, scores
         # Their exact cosines leave fewer of the others in reach than estimates would.
         floor = _at_rank(scores, limit) if len(scores) >= limit else -np.inf
-        rest = others_in_reach(parts, floor, some)
+        rest = self._in_reach(asked, others_in_reach(parts, floor, some), floor)
         if not len(rest):
             return rows, scores
         more, others = self._scored(asked, rest, read)
         return np.concatenate([rows, more]), np.concatenate([scores, others])
+
+    def _in_reach(self, asked: Asked, rows: Rows, floor: float) -> Rows:
+        """Those that may reach a floor by a second, closer look at codes, which costs less than reading vectors from the file."""
+        own, coded = rows[rows < 0], rows[rows >= 0]
+        if not len(coded):
+            return rows
+        near = [some[block.reaching(asked.coded, some - first, floor)] for first, block, some in self._of_blocks(coded)]
+        return np.concatenate([own, *near])
 
     def _scored(self, asked: Asked, found: Rows, read: Read) -> tuple[Rows, Floats]:
         """Rows in memory, which are named by their complement, and coded ones, with their exact cosines."""
@@ -237,14 +245,18 @@ class Matrix:
         return found[0] if len(found) == 1 else np.concatenate([*found, np.zeros(0, dtype=np.float32)])
 
     def _by_block(self, rows: Rows) -> Iterator[tuple[Block, Rows]]:
-        """The blocks that hold rows of these, which are in order, each with its rows."""
+        """The blocks that hold rows of these, which are in order, each with its rows as it counts them."""
+        return ((block, some - first if first else some) for first, block, some in self._of_blocks(rows))
+
+    def _of_blocks(self, rows: Rows) -> Iterator[tuple[int, Block, Rows]]:
+        """The blocks that hold rows of these, each with its first row."""
         if len(self.blocks) == 1:
-            yield self.blocks[0][1], rows
+            yield *self.blocks[0], rows
             return
         ends = np.searchsorted(rows, [first + len(block) for first, block in self.blocks]).tolist()
         for (first, block), start, end in zip(self.blocks, [0, *ends[:-1]], ends, strict=True):
             if start < end:
-                yield block, rows[start:end] - first
+                yield first, block, rows[start:end]
 
 
 def _alike(values: Vector, error: np.float32, rows: Rows | None = None, passing: Mask | None = None) -> Part:
