@@ -25,6 +25,7 @@ from contextlib import contextmanager, suppress
 from itertools import accumulate
 from multiprocessing.synchronize import Barrier
 from pathlib import Path
+from statistics import median
 
 import numpy as np
 
@@ -128,15 +129,12 @@ def cost(server: Server, work: Callable[[], object], times: int) -> tuple[float,
     return (time.process_time() - client) * 1000 / times, (server.seconds() - there) * 1000 / times
 
 
-def low(server: Server, work: Callable[[], object], times: int) -> float:
-    """The 10th percentile of the milliseconds of processor time a call, here and on the server: what other work disturbs least."""
-    found = []
-    for _ in range(times):
-        there, client = server.working(), time.process_time()
-        work()
-        client = time.process_time() - client
-        found.append(client * 1000 + (server.working() - there) / 1e6)
-    return sorted(found)[times // 10]
+def spent(server: Server, work: Callable[[], object]) -> tuple[float, float]:
+    """Milliseconds of processor time of one call: this process, and the server."""
+    there, client = server.working(), time.process_time()
+    work()
+    client = time.process_time() - client
+    return client * 1000, (server.working() - there) / 1e6
 
 
 def main() -> None:
@@ -172,10 +170,7 @@ def report(server: Server, folder: Path, asked: argparse.Namespace) -> None:
     file = sum(path.stat().st_size for path in folder.iterdir())
     print(f"bytes a memory: sqlite {file / total:.0f}, postgresql {size / total:.0f}", flush=True)
     names = names[: asked.asked]
-    measure(server, "sqlite", places["sqlite"], names, asked, 0)
-    measure(server, "postgresql", places["postgresql"], names, asked, 0)
-    if asked.copies_mb:
-        measure(server, "postgresql", places["postgresql"], names, asked, asked.copies_mb)
+    measure(server, places, names, asked)
     for engine, place in places.items():
         for clients in asked.clients:
             for processes in asked.processes:
@@ -213,35 +208,73 @@ def ingest(server: Server, spaces: SqliteSpaces | PostgresSpaces, engine: str, n
     spaces.close()
 
 
-def measure(server: Server, engine: str, place: str, names: list[str], asked: argparse.Namespace, mb: int) -> None:
-    """Processor time and statements of each kind of call."""
-    words, filter, counted = Words(2), Filter(now=NOW), [0]
-    spaces = spaces_of(engine, place, mb)
-    stores = [spaces.open(name) for name in names]
-    memories = [opened(store, words) for store in stores]
-    steps = {
-        "keyword": lambda: pick(stores).search_keywords(parse_keywords(words.text(5)), filter, 50),
-        "vector": lambda: pick(stores).search_vectors(words.vector(), filter, 50),
-        "recall": lambda: pick(memories).recall(words.text(5), counted=False),
-        "add": lambda: pick(stores).add(words.drafts(1), NOW, SPACE),
-        "remember": lambda: pick(memories).remember(words.text(18)),
-    }
-    if mb:  # a space that is written is answered by the server until it is read often again
-        steps = {name: steps[name] for name in ("keyword", "vector", "recall")}
+class Engine:
+    """The spaces of one store that are asked, and what is asked of them."""
+
+    def __init__(self, place: str, names: list[str], copies_mb: int) -> None:
+        self._spaces = spaces_of("sqlite" if "://" not in place else "postgresql", place, copies_mb)
+        self._words, filter = Words(2), Filter(now=NOW)
+        self.stores = [self._spaces.open(name) for name in names]
+        self.memories = [opened(store, self._words) for store in self.stores]
+        words, stores, memories = self._words, self.stores, self.memories
+        self.calls = {
+            "keyword": lambda: pick(stores).search_keywords(parse_keywords(words.text(5)), filter, 50),
+            "vector": lambda: pick(stores).search_vectors(words.vector(), filter, 50),
+            "recall": lambda: pick(memories).recall(words.text(5), counted=False),
+            "add": lambda: pick(stores).add(words.drafts(1), NOW, SPACE),
+            "remember": lambda: pick(memories).remember(words.text(18)),
+        }
+
+    def warm(self, name: str, memories: int) -> None:
+        if name in ("keyword", "vector", "recall"):
+            warm(self.memories if name == "recall" else self.stores, name, self._words, memories)
+
+    def close(self) -> None:
+        for memory in self.memories:
+            memory.close()
+        self._spaces.close()
+
+
+def measure(server: Server, places: dict[str, str], names: list[str], asked: argparse.Namespace) -> None:
+    """Processor time and statements of each kind of call; the stores are asked in turn, so that other work meets all alike.
+
+    A space that is written is answered by the server until it is read often again, so copies are only read.
+    """
+    engines = {name: Engine(place, names, 0) for name, place in places.items()}
+    if asked.copies_mb:
+        engines["copies"] = Engine(places["postgresql"], names, asked.copies_mb)
+    counted = [0]
     with counting(counted):
-        for name, step in steps.items():
-            if name not in ("add", "remember"):
-                warm(memories if name == "recall" else stores, name, words, asked.memories)
-            counted[0] = 0
-            client, there = cost(server, step, asked.queries)
-            said = f", {counted[0] / asked.queries:.1f} statements" if engine == "postgresql" else ""
-            least = low(server, step, asked.queries)
-            parts = f"(client {client:.2f} + server {there:.2f}), 10th percentile {least:.2f}"
-            told = f"{client + there:7.2f} ms processor {parts}{said}"
-            print(f"{engine + (', copies' if mb else ''):18} {name:9} {told}", flush=True)
-    for memory in memories:
-        memory.close()
-    spaces.close()
+        for call in engines["sqlite"].calls:
+            if call in ("add", "remember") and "copies" in engines:
+                engines.pop("copies").close()
+            found: dict[str, list[tuple[float, float]]] = {name: [] for name in engines}
+            sent = dict.fromkeys(engines, 0)
+            for engine in engines.values():
+                engine.warm(call, asked.memories)
+            for _ in range(asked.queries):
+                for name, engine in engines.items():
+                    counted[0] = 0
+                    found[name].append(spent(server, engine.calls[call]))
+                    sent[name] += counted[0]
+            for name, times in found.items():
+                told(call, name, times, found["sqlite"], sent[name])
+    for engine in engines.values():
+        engine.close()
+
+
+def told(
+    call: str, name: str, times: list[tuple[float, float]], base: list[tuple[float, float]], statements: int
+) -> None:
+    """One line: middle and mean of a call's processor time, and the ratio of the middles."""
+    middle, usual = (median(client + there for client, there in some) for some in (times, base))
+    client, there = (sum(part) / len(times) for part in zip(*times, strict=True))
+    said = f", {statements / len(times):.1f} statements" if name != "sqlite" else ""
+    print(
+        f"{call:9} {name:10} {middle:7.2f} ms processor, {middle / usual:.2f} x "
+        f"(mean {client + there:.2f}: client {client:.2f} + server {there:.2f}){said}",
+        flush=True,
+    )
 
 
 @contextmanager
