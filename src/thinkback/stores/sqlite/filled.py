@@ -2,11 +2,14 @@
 
 from collections.abc import Mapping, Sequence
 
+import apsw
+
 from thinkback.model import Passages, StoredEdge, StoredRecord, Vector
 from thinkback.stores.base import EmbeddingSpace
 from thinkback.stores.sqlite import counters, fulltext, generations, keywords, links, writes
 from thinkback.stores.sqlite.connection import PinnedConnection
 from thinkback.stores.sqlite.files import MEMORY
+from thinkback.stores.sqlite.index_cache import View
 from thinkback.stores.sqlite.store import SqliteStore
 from thinkback.values import dataclass
 
@@ -48,3 +51,7 @@ class FilledStore(SqliteStore):
         pages = connection.execute("SELECT page_count * page_size FROM pragma_page_count, pragma_page_size").get
         # Beside the pages searches keep the vectors in an array, and codes, terms and records that take about as much again.
         self.size = pages + 2 * sum(vector.nbytes for vector in contents.vectors.values())
+
+    def _catalogued(self, connection: apsw.Connection) -> View:
+        """Columns and postings are read once and stay as they are, so counts need not be asked of SQL."""
+        return self._once("impact", lambda: self._indexes.with_impact(connection, self._pinned_at(connection)))
