@@ -21,6 +21,7 @@ from thinkback.values import dataclass
 
 Codes = NDArray[np.int8]
 _STEPS = 127
+_ENCODED = 256  # rows encoded at a time, to stay in the cache of the processor
 _BLOCK = 1024  # rows converted at once, to stay in the processor's cache
 # float32 rounding of the sums above and of the stored lengths, generously; far below the error of the codes.
 _ROUNDING = 8e-6
@@ -102,11 +103,17 @@ def encode(rows: Vector) -> dict[str, NDArray[Any]]:
     mean = np.zeros(rows.shape[1], np.float32)
     if len(rows) >= _CENTRED_FROM:
         mean = (np.rint(rows.mean(axis=0, dtype=np.float64) * _GRID) / _GRID).astype(np.float32)
-    centred = rows.astype(np.float32) - mean
-    codes, scales, errors = _coded(centred)
-    # The difference x − μ is itself rounded to float32: relative error 2⁻²⁴ of each number.
-    errors = errors + np.float32(2.0**-23)
-    lengths = np.sqrt(np.einsum("ij,ij->i", centred, centred, dtype=np.float64)).astype(np.float32) * _UP + errors
+    count = len(rows)
+    codes, scales = np.empty(rows.shape, dtype=np.int8), np.empty(count, dtype=np.float32)
+    errors, lengths = np.empty(count, dtype=np.float32), np.empty(count, dtype=np.float32)
+    for at in range(0, count, _ENCODED):
+        some = slice(at, at + _ENCODED)
+        centred = rows[some].astype(np.float32) - mean
+        codes[some], scales[some], found = _coded(centred)
+        # The difference x − μ is itself rounded to float32: relative error 2⁻²⁴ of each number.
+        errors[some] = found + np.float32(2.0**-23)
+        squares = np.einsum("ij,ij->i", centred, centred, dtype=np.float64)
+        lengths[some] = np.sqrt(squares).astype(np.float32) * _UP + errors[some]
     return {"codes": codes, "scales": scales, "errors": errors, "norms": lengths, "mean": mean}
 
 
