@@ -68,12 +68,23 @@ _lasting_part = attrgetter(
 class Columns(dict[str, NDArray[Any]]):
     """Columns in mapped segments, each put together when it is first asked for; few filters ask for more than some."""
 
-    def __init__(self, segments: Sequence[Mapping[str, NDArray[Any]]]) -> None:
+    def __init__(
+        self, segments: Sequence[Mapping[str, NDArray[Any]]], later: Mapping[str, NDArray[Any]] | None = None
+    ) -> None:
         super().__init__()
         self._segments = segments
+        self._later = later or {}  # of rows that follow those of the segments
 
     def __missing__(self, name: str) -> NDArray[Any]:
-        self[name] = found = joined([arrays[name] for arrays in self._segments], dict(COLUMNS)[name])
+        parts = [arrays[name] for arrays in (*self._segments, self._later) if name in arrays]
+        self[name] = found = joined(parts, dict(COLUMNS)[name])
+        return found
+
+    def appended(self, size: int, values: Mapping[str, NDArray[Any]]) -> "Columns":
+        """With rows after the first `size`; columns that nobody asked for stay where they are."""
+        later = {name: joined([self._later[name], tail], tail.dtype) for name, tail in values.items() if self._later}
+        found = Columns(self._segments, later or values)
+        found.update({name: extended(column, size, values[name]) for name, column in self.items()})
         return found
 
 
@@ -430,7 +441,10 @@ def _with_appended(old: Catalogue, rows: Sequence[tuple[Any, ...]]) -> Catalogue
         return old
     size = old.size + len(rows)
     values = _values(rows)
-    columns = {name: extended(old.columns[name], old.size, values[name]) for name, _ in COLUMNS}
+    if isinstance(old.columns, Columns):
+        columns: dict[str, NDArray[Any]] = old.columns.appended(old.size, values)
+    else:
+        columns = {name: extended(old.columns[name], old.size, values[name]) for name, _ in COLUMNS}
     old.ids.put(old.size, [row[1] for row in rows])
     numbers = extended(old.seqs, old.size, np.array([row[0] for row in rows], dtype=np.int64))
     alive = np.concatenate([old.alive, np.ones(len(rows), dtype=np.bool_)])
