@@ -14,7 +14,7 @@ def phrases(texts: list[str], members: list[int], most: int = 5) -> tuple[str, .
 
 
 def test_the_weight_is_tf_times_the_log_of_rarity() -> None:
-    texts = ["violin, and violin, and pasta", "violin or pasta", "pasta with violin", "pasta", "soup and soup"]
+    texts = ["violin, and violin, and pasta", "violin or pasta", "pasta, then violin", "pasta", "soup and soup"]
     # 5 texts of 15 words, so 3 texts have A = 9 on average; violin: tf 4, f 4; pasta: tf 3, f 4
     assert lexicon(*texts).total == 5 + 3 + 3 + 1 + 3
     assert weight(4, 4, 9.0) == 4 * math.log(1 + 9 / 4)
@@ -88,9 +88,36 @@ def test_words_that_a_sign_parts_are_no_phrase() -> None:
 
 
 def test_a_label_of_one_word_is_followed_by_what_single_members_tell() -> None:
-    texts = ["veterans need support", "support the marathon", "support zzyzx"]
+    texts = ["veterans need support", "support; the marathon", "support zzyzx"]
     others = ["the veterans march", "a marathon in rain", *["other"] * 20]
     # zzyzx stands nowhere else, so it says nothing to a reader
     assert phrases([*texts, *others], [0, 1, 2]) == ("support", "marathon", "veterans")
     texts = ["our opening", "grand opening tonight", "the opening", "a grand opening", *["other"] * 20]
     assert phrases(texts, [0, 1, 2]) == ("grand opening",)
+
+
+OTHERS = ["other"] * 20
+
+
+def test_of_the_forms_of_a_word_the_shortest_is_shown_once() -> None:
+    texts = ["mentoring, pupils, a mentor", "mentoring and mentor, pupils", "mentoring, mentor; pupils", *OTHERS]
+    assert phrases(texts, [0, 1, 2]) == ("mentor", "pupils")
+    texts = ["a garden path; gardening; rain", "the garden path, gardening; rain", "my garden path, rain", *OTHERS]
+    assert phrases(texts, [0, 1, 2]) == ("garden path", "rain")
+
+
+def test_phrases_come_before_single_words() -> None:
+    texts = ["rain, rain, rain; garden path", "rain, rain; garden path", "rain, rain, rain; her", *OTHERS]
+    assert phrases(texts, [0, 1, 2]) == ("garden path", "rain")
+
+
+def test_two_words_without_a_phrase_become_what_a_member_says() -> None:
+    texts = ["he served, in the military", "military: who served?", "my uncle served in the military", *OTHERS]
+    assert phrases(texts, [0, 1, 2]) == ("served in the military",)
+    texts = ["trip, camera", "camera; trip", "a camera. one road trip", "a long road", *OTHERS]
+    assert phrases(texts, [0, 1, 2]) == ("road trip", "camera")
+
+
+def test_words_between_two_signs_are_no_phrase_of_a_member() -> None:
+    texts = ["trip, camera", "camera; trip", "a camera. one trip, of", *OTHERS]
+    assert phrases(texts, [0, 1, 2]) == ("camera", "trip")

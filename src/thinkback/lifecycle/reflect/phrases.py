@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence, Set
 from dataclasses import field
 
 from thinkback.search.query.stopwords import CONTRACTED_ENDINGS, FUNCTION_WORDS, NEGATED_STEMS
+from thinkback.search.reading import stem
 from thinkback.stores.segmentation import segment
 from thinkback.values import dataclass
 
@@ -36,32 +37,44 @@ _CHATTER = (
 )
 # Words that describe, move or place something, and alone name no topic either.
 _WEAK = (
-    "able about above across add advice after again against agree almost alone along although among another anymore anyone "
-    "anything anyway appreciate around ask asked asking away aww bad beautiful because become been before began begin behind "
-    "believe believing best better between beyond big bit blast both bring bringing brought bunch but bye call called calm can "
-    "care catch change chasing chat chatted chatting check cheers chill choose chose close congrats congratulations could "
-    "couple course crazy curious currently cute deal dear decided deep delicious despite did difference different difficult "
-    "does doing done down during each early easy effect either else end ended enjoy enjoyed enjoying enough epic especially "
-    "ever every everyone everything exactly excellent excited excitement exciting experience experienced explore fabulous "
-    "facing fam fantastic far fast favorite favorites favourite few finally find finding fine first focus for forward found "
-    "free fresh from full further gave general gives gorgeous great hang happen happened happening hard has have having helped "
-    "helpful helping helps her here him his hit hold holding hoping huge image important impressive incredible inspire inspired "
-    "inspiring instead interest interested interesting into join joined just keeping keeps kept kinds last late later learn "
-    "learned learning least left less life liked likes live lived living local lovely low luck lucky main manage matter means "
-    "meant mention mentioned met might mind moment month months morning motivated motivating must near nearly neat next nope "
-    "nothing notice off often old once one only onto ooh oops open opportunity our out over own part past peaceful perfect "
-    "perhaps photo photos pic pics picture pictures place places plan planned planning plans play played playing please pleased "
-    "plus possible possibly present process proud provide push pushing put quite rather reach reached ready real reason recent "
-    "recently refreshing relaxing remember reminded reminder reminds rest rewarding rock rocks sad safe same says second seeing "
-    "sense several she should show showed showing shows sign signs simple sitting small some somebody someone something "
-    "sometime sometimes somewhere soon sorry sort sound special spend spending spent standing start started starting starts "
-    "stay stayed staying step stop strong stunning such supportive sweet talked talking tasty that the their them then there "
-    "these they thinking third this those though three thrilled through tight together told tomorrow ton tonight tons totally "
-    "touch tough toward towards truly turn turned turning two type under understand until upon use used using usually various "
-    "very via vibe vibes visit wait waiting walking wander was watched watching week weekend weeks welcome were what whatever "
-    "when where whether which while who whole why wild will wins wish with within without won wondering word words work worked "
-    "working works world worried worries worry worth would write wrong yay yep you young your yourself yummy yup"
+    "able about above across add advice after afterwards again against agree agreed allow allows almost alone along "
+    "although amidst among another anymore anyone anything anytime anyway appreciate appreciated area around ask asked "
+    "asking away aww bad beat beautiful because become becomes becoming been before began begin behind believe believing "
+    "best better between beyond big bit blast both bring bringing brings brought built bunch but bye call called calm can "
+    "care catch challenging chance change chasing chat chatted chatting check cheers chill choose chose close comes coming "
+    "congrats congratulations continue continues continuing could couple course crazy create created creates creating "
+    "curious currently cute deal dear decided deep delicious despite did difference different difficult does doing done "
+    "down during each early easy effect either else encourages encouraging end ended enjoy enjoyable enjoyed enjoying "
+    "enough epic especially eventually ever every everyone everything exactly excellent excited excitement exciting expect "
+    "experience experienced explore express expressed expressing extra fabulous facing fam fantastic far fascinating fast "
+    "favorite favorites favourite feels few figure filled finally find finding fine first fit focus focused following for "
+    "forget forgot forward found free fresh from full further gave general gives gorgeous gotten grab grateful great "
+    "greatly group guy handle hang happen happened happening hard has have having helped helpful helping helps her here him "
+    "his hit hold holding hopefully hoping huge image imagine importance important impressive improve improving include "
+    "includes including incredible inside inspire inspired inspiring instead interest interested interesting into involve "
+    "involved items join joined just keeping keeps kept key kinda kinds known last late later latest learn learned learning "
+    "least leave leaving left less level life liked likes line live lived living local lose losing lost lovely low luck "
+    "lucky main man manage managed matter meaningful means meant meet mention mentioned met might mind missed missing mix "
+    "moment month months morning motivate motivated motivating move moved moving must near nearly neat needed needs next "
+    "nope nothing notice noticed number off offer offered offering offers often old once one ones only onto ooh oops open "
+    "opportunity others our out outside over own part past peaceful perfect perhaps person photo photos pic pick picked "
+    "pics picture pictures piece place places plan planned planning plans play played playing please pleased plus point "
+    "positive possible possibly present probably process proud provide pull push pushing put quick quickly quite rather "
+    "reach reached ready real realise realize realized reason receive received recent recently recommend refreshing relate "
+    "related relaxing rely relying remember remind reminded reminder reminds rest result return rewarding rock rocks sad "
+    "safe same says second seeing seek send sending sense sent seriously set setting several shared sharing she should show "
+    "showed showing shows sign signs simple sitting small some somebody somehow someone something sometime sometimes "
+    "somewhere soon sorry sort sound special spend spending spent spot stand standing start started starting starts stay "
+    "stayed staying step steps stick stop strong struggle stuck stunning such suggest supportive surprise surprised "
+    "surrounded sweet tackle tackling taken talked talking tasty thankful thankfully that thats the their them then there "
+    "these they thinking third this those though three thrilled through tight together told tomorrow ton tonight tons top "
+    "totally touch tough toward towards tried tries truly turn turned turning two type under understand unique unless until "
+    "upon use used using usually various very via vibe vibes visit wait waiting walking wander wants was watched watching "
+    "wearing week weekend weeks welcome were what whatever when whenever where whether which while who whole why wild will "
+    "wins wish with within without woman won wonder wondering word words work worked working works world worried worries "
+    "worry worth would write wrong yay yep you young your yourself yummy yup"
 )
+_BETWEEN = frozenset("of for in and with to at on the a my our your his her their".split())  # noqa: SIM905
 _STOPWORDS = (
     FUNCTION_WORDS | frozenset(_CHATTER.split()) | frozenset(_WEAK.split()) | NEGATED_STEMS | CONTRACTED_ENDINGS
 )
@@ -111,25 +124,87 @@ class Lexicon:
                 yield (before[0], folded), (before[1], word)
             before = folded, word
 
+    def joined(self, id: str) -> Iterator[tuple[Term, Term]]:
+        """Two words of a memory with small ones between them ("sources of joy"), and their spelling there."""
+        words = self.words[id]
+        for place, word in enumerate(words):
+            end = place + 1
+            while end < len(words) and words[end] in _BETWEEN:
+                end += 1
+            if place + 1 < end < len(words) and end <= place + 3:
+                first, last = _fold(word), _fold(words[end])
+                if first is not None and last is not None:
+                    yield (first, *words[place + 1 : end], last), words[place : end + 1]
+
 
 def key_phrases(lexicon: Lexicon, clusters: Sequence[Sequence[str]], most: int = 5) -> list[tuple[str, ...]]:
     """The terms that distinguish each cluster from the rest of the store, best first, ties by spelling; possibly none.
 
     Where that is one word ("support"), terms of single members follow that other memories know too ("support, veterans, marathon"),
-    or a phrase takes its place ("grand opening, dancers").
+    or a phrase takes its place ("grand opening, dancers"). Two words without a phrase become one that a member says ("served in the
+    military"). Phrases come first, and of the forms of a word ("mentoring", "mentor") one is shown.
     """
     counts = [_count(lexicon, members) for members in clusters]
     stored = _Stored.of(lexicon, {term for count in counts for term in count.supported})
     labels = [_ranked(count, count.supported, lexicon, stored) for count in counts]
     thin = [place for place, label in enumerate(labels) if len(label) == 1 and len(label[0]) == 1]
-    stored = _Stored.of(lexicon, {term for place in thin for term in counts[place].often})
+    bare = [place for place, label in enumerate(labels) if label and len(label) < THIN and not _phrases(label)]
+    stored = _Stored.of(lexicon, {term for place in bare for term in counts[place].often})
     for place in thin:
         known = [term for term in counts[place].often if stored.holding[term] > 1]
         more = _ranked(counts[place], known, lexicon, stored)
         fuller = _without_parts([*labels[place], *more])[:THIN]
         paired = {word for term in fuller if len(term) > 1 for word in term}
         labels[place] = [term for term in fuller if len(term) > 1 or term[0] not in paired]
-    return [_written(label, count, lexicon)[:most] for label, count in zip(labels, counts, strict=True)]
+    for place in bare:
+        if not _phrases(labels[place]):
+            labels[place] = _without_parts(
+                [*_central(lexicon, clusters[place], labels[place], counts[place], stored), *labels[place]]
+            )
+    return [
+        _written(_phrases_first(_one_form_each(label))[:most], count, lexicon)
+        for label, count in zip(labels, counts, strict=True)
+    ]
+
+
+def _phrases(label: Sequence[Term]) -> list[Term]:
+    return [term for term in label if len(term) > 1]
+
+
+def _phrases_first(label: Sequence[Term]) -> list[Term]:
+    return sorted(label, key=lambda term: len(term) == 1)
+
+
+def _one_form_each(label: Sequence[Term]) -> list[Term]:
+    """Without words of which another form is in the label: of "mentoring" and "mentor" the shorter one, in the better place."""
+    within = {stem(word) for term in _phrases(label) for word in term}
+    forms: dict[str, Term] = {}
+    for term in label:
+        if len(term) == 1 and stem(term[0]) not in within:
+            forms[stem(term[0])] = min(forms.get(stem(term[0]), term), term, key=lambda one: len(one[0]))
+    kept: dict[Term, None] = {}
+    for term in label:
+        if len(term) > 1:
+            kept[term] = None
+        elif stem(term[0]) in forms:
+            kept[forms[stem(term[0])]] = None
+    return list(kept)
+
+
+def _central(
+    lexicon: Lexicon, members: Sequence[str], label: Sequence[Term], count: "_Count", stored: "_Stored"
+) -> list[Term]:
+    """The phrase of a member that says most of the label: words of it with small ones between, or one of them with another."""
+    named = {word for term in label for word in term}
+    found: dict[Term, tuple[int, int]] = {}
+    for id in members:
+        for term, spelling in (*lexicon.joined(id), *lexicon.terms(id)):
+            said = len(named.intersection(term))
+            known = said == 2 or all(word in named or stored.holding[(word,)] > 1 for word in term)
+            if len(term) > 1 and said and known and stem(term[0]) != stem(term[-1]) and (len(term) == 2 or said == 2):
+                found[term] = said, found.get(term, (0, 0))[1] + 1
+                count.spelled.setdefault(term, Counter())[spelling] += 1
+    return sorted(found, key=lambda term: (found[term], term))[-1:]
 
 
 @dataclass(frozen=True, slots=True)
