@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from thinkback.apps.cli.bench import vector_cache
-from thinkback.evaluate.answers import Asked, asked, renamed, summary
+from thinkback.evaluate.answers import Asked, asked, auroc, calibration_error, renamed, summary
 from thinkback.evaluate.answers import _newest as newest
 from thinkback.evaluate.answers import _speakers as speakers
 from thinkback.evaluate.datasets.base import Corpus, Dataset
@@ -77,8 +77,13 @@ def collect(
     return rows
 
 
-def fitted(values: np.ndarray, answers: np.ndarray, weights: np.ndarray | None = None) -> np.ndarray:
-    """Weights of a ridge logistic by Newton's method, the first column being the prior; values are scaled inside."""
+def fitted(
+    values: np.ndarray, answers: np.ndarray, weights: np.ndarray | None = None, offset: np.ndarray | float = 0.0
+) -> np.ndarray:
+    """Weights of a ridge logistic by Newton's method, the first column being the prior; values are scaled inside.
+
+    `offset` are log-odds that count as they are.
+    """
     scale = values.std(axis=0)
     scale[0] = 1.0
     scale[scale == 0] = 1.0
@@ -90,7 +95,7 @@ def fitted(values: np.ndarray, answers: np.ndarray, weights: np.ndarray | None =
     centre[0] = 0
     x = x - centre
     for _ in range(50):
-        p = 1 / (1 + np.exp(-np.clip(x @ found, -30, 30)))
+        p = 1 / (1 + np.exp(-np.clip(x @ found + offset, -30, 30)))
         bend = (x * (counts * p * (1 - p) + 1e-9)[:, None]).T @ x + ridge
         step = np.linalg.solve(bend, x.T @ (counts * (answers - p)) - ridge @ found)
         found = found + step
@@ -127,8 +132,9 @@ def main() -> None:
         report(name, rows, judged, ~small & np.char.startswith(home, name))
     if small.any():
         report("single sessions", rows, judged, small)
-    print({name: float(f"{weight:.4g}") for name, weight in zip(names, fitted(values, answers, counts), strict=True)})
-    standing(rows, options.words)
+    weights = fitted(values, answers, counts)
+    print({name: float(f"{weight:.4g}") for name, weight in zip(names, weights, strict=True)})
+    standing(rows, weights, names, options.words)
 
 
 def report(name: str, rows: Sequence, judged: np.ndarray, here: np.ndarray) -> None:
@@ -139,21 +145,32 @@ def report(name: str, rows: Sequence, judged: np.ndarray, here: np.ndarray) -> N
     )
 
 
-def standing(rows: Sequence, words: bool) -> None:
-    """The weights of a hit's own inputs: gold hits against the others of the same question."""
-    names = (
-        [n for n in relevance.WORDS if n.startswith("own ")]
-        if words
-        else sorted({n for r in rows for _, e in r[4] for n in e if n.startswith("own ")})
+def standing(rows: Sequence, weights: np.ndarray, names: Sequence[str], words: bool) -> None:
+    """The weights of hits beside the best, each conversation judged by the others, and how well all hits are calibrated.
+
+    Their log-odds are those of the question below 0, LENT of those above, up to SURE, a prior, and their own inputs.
+    """
+    own = [name for name in relevance.OWN if name in (relevance.WORDS if words else rows[0][4][-1][1])]
+    inputs, home, right, odds, beside = [], [], [], [], []
+    for row in rows:
+        asked = float(np.dot([row[3].get(name, 0.0) for name in names], weights))
+        for gold, evidence in row[4] if not row[1] else ():
+            inputs.append([1.0, min(max(asked, 0.0), relevance.SURE), *(evidence.get(name, 0.0) for name in own)])
+            beside.append("other" in evidence)
+            home.append(row[0])
+            right.append(gold)
+            odds.append(asked)
+    x, homes, gold, odds, beside = (np.array(one) for one in (inputs, home, right, odds, beside))
+    judged, below = odds.copy(), np.minimum(odds, 0.0)
+    for one in sorted(set(homes)):
+        here, others = beside & (homes == one), beside & (homes != one)
+        judged[here] = below[here] + x[here] @ fitted(x[others], gold[others].astype(float), offset=below[others])
+    chance = 1 / (1 + np.exp(-judged))
+    print(
+        f"{len(gold)} hits, {gold.mean():.3f} gold, AUROC {auroc(chance, gold):.3f}, error {calibration_error(chance, gold):.3f}"
     )
-    pairs = [
-        (gold, [1.0, *(e.get(n, 0.0) for n in names)])
-        for row in rows
-        for gold, e in row[4]
-        if any(g for g, _ in row[4])
-    ]
-    weights = fitted(np.array([v for _, v in pairs]), np.array([g for g, _ in pairs], dtype=float))
-    print({name: float(f"{weight:.4g}") for name, weight in zip(names, weights[1:], strict=True)})
+    all_of_them = fitted(x[beside], gold[beside].astype(float), offset=below[beside])
+    print({name: float(f"{w:.4g}") for name, w in zip(["other", "lent", *own], all_of_them, strict=True)})
 
 
 if __name__ == "__main__":

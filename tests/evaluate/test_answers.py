@@ -58,7 +58,9 @@ def test_the_measures_by_hand() -> None:
     """Pairs of (.9, .4) against (.4, .1): one tie of four, three won: (3 + 1/2) / 4."""
     assert auroc(np.array([0.9, 0.4, 0.4, 0.1]), np.array([True, True, False, False])) == 3.5 / 4
     judged = [(Asked("a", "", "own"), 0.9), (Asked("a", "", "own"), 0.8), (Asked("a", "", "other"), 0.1)]
-    found = summary("default", judged)
+    found = summary("default", judged, [(0.75, True), (0.25, True), (0.25, False)])
+    # one pair is won and one a tie; two bins: (1 · |.75 − 1| + 2 · |.25 − 1/2|) / 3
+    assert (found.hit_auroc, found.hit_calibration_error) == (1.5 / 2, pytest.approx(0.25))
     # three bins of one question each: (|.9 − 1| + |.8 − 1| + |.1 − 0|) / 3
     assert found.calibration_error == pytest.approx((0.1 + 0.2 + 0.1) / 3)
     assert (found.auroc, found.refused, len(found.bins)) == (1.0, 1.0, 3)
@@ -73,3 +75,4 @@ def test_the_measures_by_hand() -> None:
 def test_relevance_tells_them_apart_in_a_toy() -> None:
     (found,) = measure_answers(dataset(), Recipes([KEYWORD]))
     assert found.auroc > 0.9
+    assert found.hit_auroc > 0.9

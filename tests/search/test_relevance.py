@@ -2,14 +2,17 @@
 
 import math
 
+import numpy as np
 import pytest
 from engine_fixtures import toy_memory
 from tests.helpers.codes import raises
 
+import thinkback
 from thinkback.errors import InvalidInput
 from thinkback.search.reading import stem
-from thinkback.search.relevance import GATE
+from thinkback.search.relevance import BESIDE, GATE, LENT, OTHER, SURE
 from thinkback.search.trace import Recall
+from thinkback.testing import ToyEmbedder
 
 NONSENSE = ["asdfgh qwerty", "zzyzx plugh", "blorf the snargle?", "?!", "xq"]
 
@@ -42,13 +45,40 @@ def test_the_log_odds_are_the_sum_of_the_evidence_to_the_last_bit() -> None:
         assert f"relevance {hit.relevance:.2f}" in hit.why()
 
 
-def test_a_sure_answer_does_not_lend_its_certainty_to_other_hits() -> None:
+def test_other_hits_take_over_a_part_of_what_is_sure() -> None:
     first, *others = asked("was it Caroline who adopted the grey cat Oscar?")
     assert first.relevance > 0.99
     assert others
-    assert all(hit.relevance < GATE for hit in others)
-    sure = [one for one in others[0].evidence if one.name == "sure"]
-    assert [one.weight for one in sure] == [-1.0]
+    assert all(hit.relevance < BESIDE for hit in others)
+    odds = sum(one.weight * one.value for one in first.evidence)
+    apart = {one.name: one for one in others[0].evidence}
+    assert apart["sure"].weight == -1.0
+    assert apart["sure"].value == pytest.approx(odds - LENT * min(odds, SURE))
+    assert (apart["other"].value, apart["other"].weight) == (1.0, OTHER)
+
+
+def test_a_standing_instruction_counts_by_its_cosine_alone_if_that_says_more() -> None:
+    """The question shares no word with it; cosine .9 gives −41.35 + 48 · .9 = 1.85."""
+    vectors = {"ask": [1.0, 0.0], "fit": [0.9, math.sqrt(1 - 0.81)], "unfit": [0.8, 0.6]}
+
+    class Given(ToyEmbedder):
+        fingerprint = "e5-small-toy"
+        dimensions = 2
+
+        def embed_passages(self, texts):
+            return np.array([vectors["unfit" if "tea" in text else "fit"] for text in texts], dtype=np.float32)
+
+        def embed_query(self, text):
+            return np.array(vectors["ask"], dtype=np.float32)
+
+    with thinkback.open(":memory:", embedder=Given()) as m:
+        m.remember("Always format code with highlighting", kind="preference")
+        m.remember("Always pour tea first", kind="preference")
+        found = m.recall("show me how a login is implemented")
+    fit, unfit = sorted(found, key=lambda hit: "tea" in hit.text)
+    assert fit.relevance == pytest.approx(1 / (1 + math.exp(41.35 - 48 * 0.9)), abs=1e-4)
+    assert {one.name for one in fit.evidence} == {"prior", "fit"}
+    assert unfit.relevance < GATE < fit.relevance
 
 
 def test_a_gate_leaves_out_hits_and_says_so() -> None:

@@ -38,12 +38,13 @@ _CONSONANTS, _VOWELS = "bcdfghjklmnpqrstvwxz", "aeiouy"
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A question to a corpus, and whether it has an answer there; `kind` is own, other or nonsense."""
+    """A question to a corpus, and whether it has an answer there; `kind` is own, other or nonsense, `gold` what answers it."""
 
     corpus_id: str
     text: str
     kind: str
     now_us: int | None = None
+    gold: frozenset[str] = frozenset()
 
     @property
     def answerable(self) -> bool:
@@ -65,6 +66,7 @@ class Answers:
 
     `calibration_error` is the mean distance between relevance and share of answerable questions over ten bins, weighted by their
     questions (ECE). `refused` is the share of unanswerable questions refused at the gate that keeps nine of ten answerable ones.
+    The measures of hits are those of every hit's own relevance: it is right if it is gold of an answerable question.
     """
 
     recipe: str
@@ -75,6 +77,8 @@ class Answers:
     gate: float
     refused: float
     bins: tuple[Bin, ...]
+    hit_auroc: float = 0.0
+    hit_calibration_error: float = 0.0
 
 
 def asked(dataset: Dataset, seed: int = SEED) -> list[Asked]:
@@ -93,7 +97,7 @@ def asked(dataset: Dataset, seed: int = SEED) -> list[Asked]:
     found = []
     for number, question in enumerate(dataset.questions):
         home = question.corpus_id
-        found.append(Asked(home, question.text, "own", question.now_us))
+        found.append(Asked(home, question.text, "own", question.now_us, frozenset(question.gold)))
         other = chance.choice([corpus.id for corpus in dataset.corpora if corpus.id != home])
         text = renamed(question.text, speakers[home], speakers[other])
         content = _content(text, speakers[other])
@@ -151,6 +155,7 @@ def measure_answers(
     """Ask everything with every recipe."""
     questions = asked(dataset, seed)
     found: dict[str, list[tuple[Asked, float]]] = {recipe.name: [] for recipe in recipes.recipes}
+    hits: dict[str, list[tuple[float, bool]]] = {recipe.name: [] for recipe in recipes.recipes}
     done = 0
     for corpus in dataset.corpora:
         mine = [question for question in questions if question.corpus_id == corpus.id]
@@ -159,14 +164,16 @@ def measure_answers(
                 for recipe in recipes.recipes:
                     recalled = memory.recall(question.text, recipe=recipe, now=question.now_us)
                     found[recipe.name].append((question, recalled.relevance))
+                    hits[recipe.name] += [(hit.relevance, hit.id in question.gold) for hit in recalled]
                 done += 1
                 if progress is not None:
                     progress(done, len(questions), f"asking {corpus.id}")
-    return [summary(recipe.name, found[recipe.name]) for recipe in recipes.recipes]
+    return [summary(recipe.name, found[recipe.name], hits[recipe.name]) for recipe in recipes.recipes]
 
 
-def summary(recipe: str, judged: Sequence[tuple[Asked, float]]) -> Answers:
-    """The measures of one recipe."""
+def summary(recipe: str, judged: Sequence[tuple[Asked, float]], hits: Sequence[tuple[float, bool]] = ()) -> Answers:
+    """The measures of one recipe, from questions with their relevance, and from hits with theirs and whether they are gold."""
+    of_hits, right = np.array([value for value, _ in hits]), np.array([gold for _, gold in hits], dtype=bool)
     relevance = np.array([value for _, value in judged])
     answerable = np.array([question.answerable for question, _ in judged])
     hard = np.array([question.kind != "nonsense" for question, _ in judged])
@@ -177,18 +184,27 @@ def summary(recipe: str, judged: Sequence[tuple[Asked, float]]) -> Answers:
         counts=dict(Counter(question.kind for question, _ in judged)),
         auroc=auroc(relevance, answerable),
         auroc_hard=auroc(relevance[hard], answerable[hard]),
-        calibration_error=sum(one.count * abs(one.relevance - one.answerable) for one in bins) / len(judged),
+        calibration_error=calibration_error(relevance, answerable),
         gate=gate,
         refused=float((relevance[~answerable] < gate).mean()),
         bins=bins,
+        hit_auroc=auroc(of_hits, right) if right.any() and not right.all() else 0.0,
+        hit_calibration_error=calibration_error(of_hits, right) if hits else 0.0,
     )
+
+
+def calibration_error(scores: Floats, positive: np.ndarray) -> float:
+    """The mean distance between score and share of positive ones over ten bins (ECE; Naeini et al., 2015)."""
+    return sum(one.count * abs(one.relevance - one.answerable) for one in _bins(scores, positive)) / len(scores)
 
 
 def auroc(scores: Floats, positive: np.ndarray) -> float:
     """The probability that a positive one scores higher than a negative one; ties count half (Mann and Whitney, 1947)."""
-    wins = (scores[positive][:, None] > scores[~positive]).mean()
-    ties = (scores[positive][:, None] == scores[~positive]).mean()
-    return float(wins + ties / 2)
+    order, ranks = np.unique(scores, return_inverse=True)
+    below = np.cumsum(np.bincount(ranks[~positive], minlength=len(order)))
+    equal = np.bincount(ranks[~positive], minlength=len(order))
+    wins = (below - equal / 2)[ranks[positive]].mean()
+    return float(wins / np.count_nonzero(~positive))
 
 
 def _bins(relevance: Floats, answerable: np.ndarray) -> tuple[Bin, ...]:
@@ -221,12 +237,15 @@ def page(dataset: str, found: Sequence[Answers]) -> str:
         "calibration error",
         "gate that keeps 90 %",
         "refused there",
+        "AUROC of hits",
+        "calibration error of hits",
         "questions",
     ]
     rows = [
         [
             escape(one.recipe),
             *(f"{value:.3f}" for value in (one.auroc, one.auroc_hard, one.calibration_error, one.gate, one.refused)),
+            *(f"{value:.3f}" for value in (one.hit_auroc, one.hit_calibration_error)),
             escape(", ".join(f"{count} {kind}" for kind, count in one.counts.items())),
         ]
         for one in found

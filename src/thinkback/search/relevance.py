@@ -3,9 +3,10 @@
     relevance of a hit = 1 / (1 + exp(−Σ weight · value))
 
 The values of the whole question are the same for all hits; those of a hit are its distance from the best one, so the best hit
-has the probability that there is an answer at all. Other hits take over at most `SURE` of its log-odds. The weights were
-learned on questions that their conversation answers and on the same questions asked of other conversations
-(`benchmarks/relevance.py`). Everything is computed from what the search has read anyway, and nothing depends on the weights of
+has the probability that there is an answer at all. Other hits take over a part of its log-odds, since one hit is usually enough.
+A standing instruction answers nothing: where its cosine says more than all that, it counts alone. The weights were learned on
+questions that their conversation answers and on the same questions asked of other conversations (`benchmarks/relevance.py`).
+Everything is computed from what the search has read anyway, and nothing depends on the weights of
 a recipe, so the numbers of two recipes can be compared.
 """
 
@@ -23,6 +24,7 @@ from thinkback.values import dataclass
 GATE = (
     0.4  # the default for text that is injected without being asked for; `recall.answered` means that a hit reaches it
 )
+BESIDE = 0.15  # the same for hits beside one that reaches it
 
 HEAD = 10  # the first candidates are read for evidence
 BEST = 5  # of these, the ones that may hold the answer alone
@@ -30,14 +32,14 @@ FIRST = 3  # of these, the ones in which words that stand together count
 COSINES = 50  # of the vector run
 ASKING = 0.2  # the weight of a word that asks for something, beside those that say for what
 
-# Log-odds that other hits than the best take over from the question: that there is surely an answer says nothing for them.
-SURE = 4.5
+# Other hits than the best take over LENT of the log-odds above 0 that there is an answer, up to SURE of them; OTHER is their prior.
+SURE, LENT, OTHER = 4.5, 0.21, -1.95
 
+Input = tuple[str, float, float]  # name, value, weight
 PRIOR = "prior"
 OWN = ("own words", "own cosine", "own verdict")  # of a hit: the share of the question's words, its cosine, its verdict
 # The weights by what was there to judge by: words alone, also vectors of the default embedder, also its cross-encoder's scores.
-# Those of a hit's own inputs have the direction that best tells gold hits from others, and such a length that at the gate four of
-# five gold hits among the first ten of an answered question stay.
+# Those of a hit's own inputs tell gold hits from others of the same question.
 WORDS = {
     PRIOR: -0.5079,
     "covered": 3.526,
@@ -45,7 +47,7 @@ WORDS = {
     "unknown": -0.4108,
     "dated": 1.183,
     "size": -0.2225,
-    "own words": 5.0,
+    "own words": 1.77,
 }
 VECTORS = {
     PRIOR: -24.48,
@@ -57,10 +59,12 @@ VECTORS = {
     "cosine": 27.33,
     "lead": 21.52,
     "both": 44.48,
-    "own words": 4.3,
-    "own cosine": 27.7,
+    "own words": 1.33,
+    "own cosine": 9.16,
 }
-VERDICTS = {**VECTORS, PRIOR: -24.17, "verdict": 0.086, "own verdict": 0.19}
+# Of standing instructions: of 601 that questions of other conversations find, none reaches the gate.
+STANDING = {PRIOR: -41.35, "fit": 48.0}
+VERDICTS = {**VECTORS, PRIOR: -24.17, "verdict": 0.086, "own verdict": 0.06}
 CALIBRATED = ("e5-small",)  # embedders whose cosines the weights of VECTORS are for
 
 _WORD = re.compile(r"[^\W_]+")
@@ -124,6 +128,8 @@ class Judge:
         calibrated = (embedder or "").startswith(CALIBRATED)
         self._cosines = [hit.score for hit in vector.hits[:COSINES]] if vector and calibrated else []
         self._cosine = {hit.id: hit.score for hit in (*vector.hits, *vector.filled)} if vector and calibrated else {}
+        fits = next((run.hits for run in runs if run.leg == "instructions" and calibrated), ())
+        self._fit = {hit.id: hit.score for hit in fits}
         self._verdicts = {id: _logit(score) for id, score in verdicts.items()} if self._cosines else {}
         self._weights = VERDICTS if self._verdicts else VECTORS if self._cosines else WORDS
         self._own = [(name, self._weights[name]) for name in OWN if name in self._weights]
@@ -131,23 +137,29 @@ class Judge:
         self.read(head, FIRST)
         self._question = self._of_question(query, head)
         self._best = max(map(self._standing, head[:BEST]), default=(0.0, [0.0] * len(self._own)), key=itemgetter(0))
-        self._terms = [one.weight * one.value for one in self._question]
-        self._excess = sum(self._terms) - SURE
-        self.whole = Relevance(_probability(self._terms), self._question)
+        self._shared: list[Input] = [(one.name, one.value, one.weight) for one in self._question]
+        terms = [one.weight * one.value for one in self._question]
+        odds = max(sum(terms), 0.0)
+        self._sure = odds - LENT * min(odds, SURE)
+        self.whole = Relevance(_probability(terms), self._question)
 
     def relevance(self, record: StoredRecord) -> float:
         """The probability that a hit answers."""
-        apart = self._apart(record)
-        if not apart:
-            return self.whole.probability
-        return _probability([*self._terms, *(weight * value for _, value, weight in apart)])
+        return _probability([weight * value for _, value, weight in self._inputs(record)])
 
     def evidence(self, record: StoredRecord) -> tuple[Evidence, ...]:
         """What the relevance of a hit was computed from."""
-        return (*self._question, *(Evidence(*one) for one in self._apart(record)))
+        return tuple(Evidence(*one) for one in self._inputs(record))
 
-    def _apart(self, record: StoredRecord) -> list[tuple[str, float, float]]:
-        """Name, value and weight of what tells a hit from the best one; nothing of the best itself."""
+    def _inputs(self, record: StoredRecord) -> Sequence[Input]:
+        inputs = [*self._shared, *self._apart(record)]
+        if record.id in self._fit:
+            standing = [(PRIOR, 1.0, STANDING[PRIOR]), ("fit", self._fit[record.id], STANDING["fit"])]
+            return max(inputs, standing, key=lambda some: sum([weight * value for _, value, weight in some]))
+        return inputs
+
+    def _apart(self, record: StoredRecord) -> list[Input]:
+        """What tells a hit from the best one; nothing of the best itself."""
         standing, own = self._standing(record)
         if standing >= self._best[0]:
             return []
@@ -155,9 +167,9 @@ class Judge:
             (name, value - best, weight)
             for (name, weight), value, best in zip(self._own, own, self._best[1], strict=True)
         ]
-        if self._excess > 0:
-            apart.append(("sure", self._excess, -1.0))
-        return apart
+        if self._sure > 0:
+            apart.append(("sure", self._sure, -1.0))
+        return [*apart, ("other", 1.0, OTHER)]
 
     def _standing(self, record: StoredRecord) -> tuple[float, list[float]]:
         """What a hit has of its own, in the order of OWN, and its weighted sum."""

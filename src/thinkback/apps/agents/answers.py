@@ -20,6 +20,8 @@ from thinkback.apps.words import in_words
 from thinkback.memory import Memory
 from thinkback.model import Hit, Record
 from thinkback.opening import Opener
+from thinkback.search.legs.instructions import STANDING as PREFERENCE
+from thinkback.search.relevance import BESIDE, GATE
 from thinkback.search.selection import tokens
 from thinkback.settings import Settings, load
 
@@ -138,15 +140,20 @@ class Agents:
         return _marked(quoted) if quoted else ""
 
     def _relevant(self, event: Event) -> list[tuple[Hit, str]]:
-        """What likely answers the prompt, of both stores, the most relevant first; nothing is better than noise."""
+        """What likely answers the prompt, of both stores, the most relevant first; nothing is better than noise.
+
+        Where one hit reaches the gate, a lower one is for those beside it, which rarely answer alone.
+        """
+        gate = self._settings.agent.gate / 100
         found: list[tuple[Hit, str]] = []
         for name, memory in self._memories(event).items():
             recall = memory.recall(event.prompt[:LONGEST_PROMPT], limit=2 * HITS, counted=False)
-            if recall.answered:
-                found += [(hit, name) for hit in recall if not self._known_already(hit.record, event)]
-        gate = self._settings.agent.gate
-        passed = [(hit, name) for hit, name in found if hit.relevance * 100 >= gate]
-        return sorted(passed, key=lambda one: -one[0].relevance)[:HITS]
+            least = gate * BESIDE / GATE if recall.answered and recall.relevance >= gate else gate
+            passed = [
+                hit for hit in recall if hit.relevance >= least and (recall.answered or hit.stored.kind == PREFERENCE)
+            ]
+            found += [(hit, name) for hit in passed if not self._known_already(hit.record, event)]
+        return sorted(found, key=lambda one: -one[0].relevance)[:HITS]
 
     def _known_already(self, record: Record, event: Event) -> bool:
         """Whether it is in the session's context: said in it, or in a file that the agent reads by itself."""

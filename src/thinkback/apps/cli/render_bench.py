@@ -38,10 +38,20 @@ def _table(title: str, *columns: str, caption: str | None = None) -> Table:
 
 def answers_table(dataset: str, found: Sequence[Answers]) -> Table:
     """How well relevance tells whether there is an answer, one row a recipe."""
-    columns = ("AUROC", "without nonsense", "calibration error", "gate for 90 %", "refused there", "questions")
+    of_hits = ("AUROC of hits", "calibration error of hits")
+    columns = (
+        "AUROC",
+        "without nonsense",
+        "calibration error",
+        "gate for 90 %",
+        "refused there",
+        *of_hits,
+        "questions",
+    )
     table = _table(f"{dataset}, answered or not", "recipe", *columns)
     for one in found:
-        numbers = (one.auroc, one.auroc_hard, one.calibration_error, one.gate, one.refused)
+        hits = (one.hit_auroc, one.hit_calibration_error)
+        numbers = (one.auroc, one.auroc_hard, one.calibration_error, one.gate, one.refused, *hits)
         counts = ", ".join(f"{count} {kind}" for kind, count in one.counts.items())
         table.add_row(Text(one.recipe), *(f"{number:.3f}" for number in numbers), counts)
     return table
