@@ -84,7 +84,8 @@ class Columns(dict[str, NDArray[Any]]):
         """With rows after the first `size`; columns that nobody asked for stay where they are."""
         later = {name: joined([self._later[name], tail], tail.dtype) for name, tail in values.items() if self._later}
         found = Columns(self._segments, later or values)
-        found.update({name: extended(column, size, values[name]) for name, column in self.items()})
+        known = list(self.items())  # at once, as other threads ask for columns meanwhile
+        found.update({name: extended(column, size, values[name]) for name, column in known})
         return found
 
 
