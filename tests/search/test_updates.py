@@ -63,6 +63,8 @@ def test_what_replaces_nothing(old, new, question):
 
 # What was so, what is so now, and a question for it: durations, dates, versions, addresses, prices, tools, people, names.
 CHANGES = [
+    ("The backend runs on Heroku.", "We moved the backend from Heroku to Kubernetes.", "Where does the backend run?"),
+    ("The office is cleaned by Anna.", "We replaced Anna with Ben in the office.", "Who is cleaning the office?"),
     ("response time is 800 ms", "response time now 250 ms", "what's the response time?"),
     ("The launch deadline is March 3.", "The launch deadline was moved to March 17.", "When is the launch deadline?"),
     ("The launch is on March 3.", "We postponed the launch to March 17.", "When is the launch?"),
@@ -137,6 +139,8 @@ CHANGES = [
 ]
 # Two things of a kind, two times of one thing, or a question about the past.
 NO_CHANGES = [
+    ("The backend runs on Heroku.", "We moved the frontend from Vercel to Netlify.", "Where does the backend run?"),
+    ("The backend runs on Heroku.", "We moved the wiki from Heroku to Notion.", "Where does the backend run?"),
     ("I read 12 books in March.", "I read 9 books in April.", "How many books did I read in March?"),
     ("Anna is 12 years old.", "Ben is 9 years old.", "How old is Anna?"),
     ("The kitchen costs $900.", "The bathroom costs $1,200.", "How much does the kitchen cost?"),

@@ -10,6 +10,7 @@ the store changes, the hit says so, and `contest` makes it a fact.
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import pairwise
 
 from thinkback.model import REFLECTION, StoredRecord
 from thinkback.search.once import Once
@@ -121,7 +122,8 @@ class _Asked:
 
     def replaces(self, record: StoredRecord, newer: Sequence[Fact], older: Sequence[Fact]) -> bool:
         """Whether a newer memory gives another value of one unit for the same words, and shares no such value."""
-        pairs = [(a, b) for a in newer for b in older if _same_unit(a, b) and self._alike(a, b)]
+        gone = _gone(record) if any(one.unit == NAME for one in newer) else frozenset()
+        pairs = [(a, b) for a in newer for b in older if _same_unit(a, b) and self._alike(a, b, gone)]
         numbers = [(a, b) for a, b in pairs if a.unit != NAME]
         known = {b.value for b in older if b.unit == NAME}
         other = bool(numbers) and all(a.value != b.value for a, b in numbers)
@@ -129,11 +131,11 @@ class _Asked:
             pairs = [(a, b) for a, b in pairs if a.unit == NAME and a.value not in known]
         return any(self._marked(record, b) for _, b in (numbers if other else pairs))
 
-    def _alike(self, a: Fact, b: Fact) -> bool:
-        """Whether the words around both values have enough of the question in common."""
+    def _alike(self, a: Fact, b: Fact, gone: frozenset[str]) -> bool:
+        """Whether the words around both values have enough of the question in common; of what is said to be gone, one word."""
         both, most = len(a.words & b.words), -(-2 * len(b.words) // 3)
         if a.unit in (NAME, DAY):
-            enough = max(min(SHARED, len(self.words)), most)
+            enough = 1 if b.value in gone else max(min(SHARED, len(self.words)), most)
             return a.changed and both >= enough and (not self.own or a.own)
         if a.changed:
             return both >= max(1, min(self.shared, len(self.words)) - 1, most)
@@ -167,6 +169,13 @@ def _names(record: StoredRecord) -> tuple[Fact, ...]:
         for at in places
         if at.before and at.before[0] not in _GONE and (at.token[0].isupper() or at.before[0] in _BEFORE_VALUE)
     )
+
+
+@Once
+def _gone(record: StoredRecord) -> frozenset[str]:
+    """The names that a text says are no longer so: "from Jira to Linear"."""
+    tokens = _TOKEN.findall(record.text[:LONGEST_NAMING])
+    return frozenset(name.lower() for word, name in pairwise(tokens) if word.lower() in _GONE)
 
 
 @Once

@@ -10,16 +10,16 @@ from datetime import UTC, date, timedelta, tzinfo
 from itertools import pairwise
 
 from thinkback.clock import DAY
-from thinkback.search.query.time import Anchor, EnglishExtractor
+from thinkback.search.query.time import Anchor
 from thinkback.search.query.time_ahead import ahead
 from thinkback.search.query.time_calendar import Now, Reading
 from thinkback.search.query.time_compound import days_of
 from thinkback.search.query.time_languages import HEADS, told_in_english
 from thinkback.search.query.time_readings import DIGITS, TEENS, TENS, UNITS
+from thinkback.search.query.time_to_come import EXTRACT, to_come
 
 LONGEST_READ = 2000  # characters; a time that a long text names later is one of many
 LONGEST_PERIOD = 366 * DAY
-_EXTRACT = EnglishExtractor()
 # Every time phrase holds one of these words, or a year; a text without one is not read further.
 _HINTS = frozenset(
     """ago yesterday today tonight tomorrow morning afternoon evening night days week weeks weekend weekends month months year years
@@ -60,23 +60,6 @@ _HABIT_AFTER = re.compile(r",?\s(?:i|you|he|she|we|they)\s+(?:usually|always|oft
 _OPEN = re.compile(r"(?:ever\s+)?since|after|before|prior|until|till|up\s+to|by|as\s+of|not?\s+later", re.IGNORECASE)
 _LAST = re.compile(r"last\s+(week|month|year)", re.IGNORECASE)
 _DAYS_AGO = re.compile(r"\bdays?\s+ago\Z", re.IGNORECASE)
-_SENTENCE_END = re.compile(r"[.!?\n](?=\s|\Z)")
-# A sentence about what is to come, and words that say otherwise; "planned" and "booked" are of the first kind.
-_TO_COME = re.compile(
-    r"\b(?:will|shall|going\s+to|gonna|see\s+you|let['’]s|plan(?:s|ning|ned)?|scheduled|booked|upcoming|due|deadline|appointment"
-    r"|looking\s+forward|can['’]?t\s+wait|(?:is|are|am|be|we['’]re|i['’]m|it['’]s)\s+(?:on|in|for|\w{2,}ing))\b|['’]ll\b",
-    re.IGNORECASE,
-)
-_OVER = re.compile(
-    r"\b(?!(?:planned|scheduled|booked|need|feed|speed|indeed)\b)(?:\w{2,}ed|was|were|did|had|been|went|(?<!['’]ve\s)got|came|saw|met|took|made|gave"
-    r"|found|bought|told|said|began|won|lost|left|felt|ran|held|built|wrote|heard|kept|since|ago)\b|['’]ve\b(?!\s+got)",
-    re.IGNORECASE,
-)
-_DATED = re.compile(r"\d{4}|\b(?:last|past|ago|yesterday|this|today|tonight|next)\b", re.IGNORECASE)
-_OF_A_YEAR = re.compile(
-    r"\b(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec|spring|summer|autumn|fall|winter)", re.IGNORECASE
-)
-_WEEKDAY = re.compile(r"(?:mon|tues|wednes|thurs|fri|satur|sun)day", re.IGNORECASE)
 
 
 def about(text: str, said_us: int, zone: tzinfo = UTC) -> tuple[int, int] | None:
@@ -90,7 +73,7 @@ def about(text: str, said_us: int, zone: tzinfo = UTC) -> tuple[int, int] | None
         now = Now.of(said_us, zone)
         if now is None:
             return None
-        found, coming = _EXTRACT(read, said_us, zone), ahead(read, now, counted=True)
+        found, coming = EXTRACT(read, said_us, zone), ahead(read, now, counted=True)
         if coming and (found is None or found.vague or coming[0] <= found.start):
             return None if _HABIT.search(read[: coming[0]]) else _span(now, *days_of(coming[2], now))
         if found is not None:
@@ -119,27 +102,13 @@ def _named(text: str, found: Anchor, now: Now) -> tuple[int, int] | None:
         return None
     if last := _LAST.fullmatch(found.phrase):
         return _span(now, *_before(last[1].lower(), now))
-    found = _to_come(text, found, now) or found
+    found = to_come(text, found, now) or found
     reading = Reading(found.centre_us, found.tolerance_us, found.first_us, found.last_us)
     first, end = days_of(reading, now)
     if _DAYS_AGO.search(found.phrase):  # a question may be off by a day or two, who tells of it is not
         first = first + (end - first - timedelta(days=1)) // 2
         end = first + timedelta(days=1)
     return _span(now, first, end)
-
-
-def _to_come(text: str, found: Anchor, now: Now) -> Anchor | None:
-    """The same phrase of the week or the year to come, where the sentence says so: "we will meet on Friday"."""
-    if found.last_us > now.us or _DATED.search(found.phrase):
-        return None
-    ends = [0, *(end.end() for end in _SENTENCE_END.finditer(text)), len(text)]
-    begin, end = max(e for e in ends if e <= found.start), min(e for e in ends if e >= found.end)
-    sentence = text[begin:end]
-    if not _TO_COME.search(sentence) or _OVER.search(sentence):
-        return None
-    weekly = _WEEKDAY.search(found.phrase) and not _OF_A_YEAR.search(_WEEKDAY.sub("", found.phrase))
-    later = _EXTRACT(text, now.us + (7 if weekly else 364) * DAY, now.local.tzinfo or UTC)
-    return later if later and later.start == found.start and later.first_us > now.us else None
 
 
 def _before(unit: str, now: Now) -> tuple[date, date]:

@@ -9,12 +9,13 @@ from thinkback.model import Filter, KeywordQuery, Vector
 from thinkback.search.bounds import one_of
 from thinkback.search.query.keywords import parse_keywords
 from thinkback.search.query.tags import InferredTag, Vocabulary, infer_tags
-from thinkback.search.query.time import Anchor, EnglishExtractor, Rules, TemplatedExtractor
+from thinkback.search.query.time import Anchor, Rules, TemplatedExtractor
 from thinkback.search.query.time_languages import foreign_time
+from thinkback.search.query.time_to_come import QuestionExtractor
 from thinkback.values import dataclass
 
 EXTRACTORS: dict[str, Rules | None] = {
-    "english": EnglishExtractor(),
+    "english": QuestionExtractor(),
     "templated": TemplatedExtractor(),
     "none": None,
 }
