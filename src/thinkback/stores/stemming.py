@@ -11,6 +11,7 @@ import unicodedata
 from collections.abc import Callable
 from dataclasses import replace
 from functools import cache, lru_cache
+from threading import Lock
 
 from thinkback.languages import written_in
 from thinkback.model import KeywordQuery, KeywordTerm
@@ -22,6 +23,7 @@ _NAMES = {"de": "german", "es": "spanish", "fr": "french"}
 WORD = re.compile("(?:[^\\W_]|[\u0300-\u036f])+")
 _KEPT = 1 << 16  # stems in memory
 _LAST = "\u024f"  # of the Latin letters
+_ONE_AT_A_TIME = Lock()  # a stemmer keeps the word that it is at, and legs search side by side
 Columns = tuple[str, str, str]
 
 
@@ -50,7 +52,8 @@ def _form(word: str, language: str) -> str:
 
 @lru_cache(_KEPT)
 def _stem(word: str, language: str) -> str:
-    return _stemmer(language)(word)
+    with _ONE_AT_A_TIME:
+        return _stemmer(language)(word)
 
 
 @cache
