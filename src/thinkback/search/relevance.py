@@ -138,25 +138,27 @@ class Judge:
         self._question = self._of_question(query, head)
         self._best = max(map(self._standing, head[:BEST]), default=(0.0, [0.0] * len(self._own)), key=itemgetter(0))
         self._shared: list[Input] = [(one.name, one.value, one.weight) for one in self._question]
-        terms = [one.weight * one.value for one in self._question]
-        odds = max(sum(terms), 0.0)
+        self._terms = [one.weight * one.value for one in self._question]
+        odds = max(sum(self._terms), 0.0)
         self._sure = odds - LENT * min(odds, SURE)
-        self.whole = Relevance(_probability(terms), self._question)
+        self.whole = Relevance(_probability(self._terms), self._question)
 
     def relevance(self, record: StoredRecord) -> float:
         """The probability that a hit answers."""
-        return _probability([weight * value for _, value, weight in self._inputs(record)])
+        terms = [*self._terms, *[weight * value for _, value, weight in self._apart(record)]]
+        fits = self._fits(record)
+        return _probability([weight * value for _, value, weight in fits] if _outweighs(fits, terms) else terms)
 
     def evidence(self, record: StoredRecord) -> tuple[Evidence, ...]:
         """What the relevance of a hit was computed from."""
-        return tuple(Evidence(*one) for one in self._inputs(record))
+        inputs, fits = [*self._shared, *self._apart(record)], self._fits(record)
+        chosen = fits if _outweighs(fits, [weight * value for _, value, weight in inputs]) else inputs
+        return tuple(Evidence(*one) for one in chosen)
 
-    def _inputs(self, record: StoredRecord) -> Sequence[Input]:
-        inputs = [*self._shared, *self._apart(record)]
-        if record.id in self._fit:
-            standing = [(PRIOR, 1.0, STANDING[PRIOR]), ("fit", self._fit[record.id], STANDING["fit"])]
-            return max(inputs, standing, key=lambda some: sum([weight * value for _, value, weight in some]))
-        return inputs
+    def _fits(self, record: StoredRecord) -> list[Input]:
+        """What tells how well a standing instruction fits the question; nothing of other hits."""
+        cosine = self._fit.get(record.id)
+        return [] if cosine is None else [(PRIOR, 1.0, STANDING[PRIOR]), ("fit", cosine, STANDING["fit"])]
 
     def _apart(self, record: StoredRecord) -> list[Input]:
         """What tells a hit from the best one; nothing of the best itself."""
@@ -245,6 +247,10 @@ def _tells_of(record: StoredRecord, begin: int, end: int) -> bool:
 def _logit(score: float) -> float:
     sure = min(max(score, 1e-6), 1 - 1e-6)
     return math.log(sure / (1 - sure))
+
+
+def _outweighs(fits: Sequence[Input], terms: Sequence[float]) -> bool:
+    return bool(fits) and sum([weight * value for _, value, weight in fits]) > sum(terms)
 
 
 def _probability(terms: Sequence[float]) -> float:

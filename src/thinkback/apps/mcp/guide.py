@@ -8,7 +8,7 @@ _CHANGES = {
     "cycle": "the current cycle, for recency by cycles.",
     "overrides": 'changes to the recipe by path, such as {"signals.recency.weight": 0.3}.',
     "explain": "true: add provenance, scores and what each leg and signal added.",
-    "min_relevance": "leave out memories that answer with less than this probability; 0.4 keeps what likely answers, 0.15 what may add to it.",
+    "min_relevance": "leave out memories that answer with less than this probability; 0.4 is strict, 0.15 generous.",
     "reflections_only": "true: search only the reflections on themes; recency (0 to 1) blends in how fresh they are.",
     "vector": "the embedding of the query, instead of the embedder's.",
 }
