@@ -91,6 +91,7 @@ def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--clients", type=int, default=200)
     parser.add_argument("--seconds", type=float, default=30.0)
+    parser.add_argument("--warm", type=float, default=4.0, help="seconds of searches before it is measured")
     parser.add_argument("--memories", type=int, default=10_000)
     parser.add_argument("--writes", type=float, default=0.1, help="the share of requests that remember")
     parser.add_argument("--slow", type=int, default=500, help="how many slow connections")
@@ -202,10 +203,12 @@ async def _load(port: int, token: str, options: argparse.Namespace, workers: int
         if status != 201:
             raise SystemExit(f"could not fill the store: {body[:300]!r}")
     filler.close()
-    for seed in range(
-        8 * workers
-    ):  # over connections of their own, so that they reach every worker and fill its caches
-        await _client(port, token, time.perf_counter() + 0.2, seed, 0)
+    # Every worker fills caches of its own; a client whose connection is made anew may reach another worker.
+    for part in range(4):
+        until = time.perf_counter() + options.warm / 4
+        await asyncio.gather(
+            *(_client(port, token, until, -1 - seed - part * 1000, 0) for seed in range(options.clients))
+        )
     until = time.perf_counter() + options.seconds
     began, used = time.perf_counter(), _processor_seconds(server)
     seen = await asyncio.gather(*(_client(port, token, until, seed, options.writes) for seed in range(options.clients)))
