@@ -202,3 +202,21 @@ def test_an_audit_knows_of_the_recall_a_moment_ago() -> None:
         assert memory.audit().never_recalled == (id,)
         memory.recall("Caroline")
         assert memory.audit().never_recalled == ()
+
+
+def test_counting_reads_only_memories_whose_expiry_slides(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with living(tmp_path / "m.db") as (memory, clock):
+        lasting = memory.remember("the plumber is called Nils")
+        short = memory.remember("call the plumber tomorrow", tier="working")
+        memory.recall("plumber")
+        read: list[str] = []
+        get = memory.store.get
+        monkeypatch.setattr(memory.store, "get", lambda ids, *more: read.extend(ids) or get(ids, *more))
+        clock.advance(HOUR)
+        memory.recall("plumber")
+        memory.flush()
+        monkeypatch.undo()
+        assert read[-1:] == [short.id]
+        counts = [memory.get(one.id).access_count for one in (lasting, short)]
+        assert counts == [2, 2]
+        assert stored(memory, short.id).expires_at == stored(memory, short.id).last_access + 72 * HOUR

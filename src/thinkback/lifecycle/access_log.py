@@ -29,14 +29,17 @@ class Batch:
         self.total = 0
         self.since: int | None = None  # time of the oldest recall
         self.due: int | None = None  # the earliest expiry that one of them extends
+        self.sliding: set[str] = set()  # those whose expiry follows their recalls
 
-    def add(self, id: str, access: Access, since: int, due: int | None) -> None:
+    def add(self, id: str, access: Access, since: int, due: int | None, slides: bool = True) -> None:
         """Add recalls of one memory."""
         known = self.accesses.get(id)
         self.accesses[id] = (
             access if known is None else Access(known.count + access.count, max(known.last, access.last))
         )
         self.total += access.count
+        if slides:
+            self.sliding.add(id)
         self.since = since if self.since is None else min(self.since, since)
         if due is not None:
             self.due = due if self.due is None else min(self.due, due)
@@ -46,7 +49,8 @@ class Batch:
         room = max(0, MAX_KEPT - len(self.accesses))
         latest = sorted(failed.accesses.items(), key=lambda item: item[1].last, reverse=True)
         for id, access in latest[:room]:
-            self.add(id, access, access.last if failed.since is None else failed.since, failed.due)
+            since = access.last if failed.since is None else failed.since
+            self.add(id, access, since, failed.due, id in failed.sliding)
 
 
 class AccessLog:
@@ -72,7 +76,7 @@ class AccessLog:
             for record in records:
                 end = extended_expiry(record, now) if record.slides else None
                 due = None if end is None else record.expires_at
-                batch.add(record.id, access, now, due)
+                batch.add(record.id, access, now, due, record.slides)
                 if end is not None and due is not None:
                     gained = max(gained, end - due)
             waited = 0 if batch.since is None else now - batch.since
@@ -99,7 +103,7 @@ class AccessLog:
             # The batch is taken inside the transaction: a second caller finds the first one's recalls in the store.
             with self._store.transaction():
                 batch = self._take()
-                touch(self._store, batch.accesses, self._clock())
+                touch(self._store, batch.accesses, self._clock(), batch.sliding)
             written = True
         finally:
             self._finish(batch, written)

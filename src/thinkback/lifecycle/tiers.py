@@ -5,7 +5,7 @@ A recall restarts the time to live. A short-lived memory that is recalled often 
 """
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -66,13 +66,13 @@ def extended_expiry(record: StoredRecord, moment: int) -> int | None:
     return moment + life if moment + life > record.expires_at else None
 
 
-def touch(store: Store, accesses: Mapping[str, Access], now: int) -> None:
-    """Add access counts and extend expiries from the time of each recall, in one transaction."""
+def touch(store: Store, accesses: Mapping[str, Access], now: int, sliding: Collection[str]) -> None:
+    """Add access counts, and extend the expiries of sliding ones from the time of each recall, in one transaction."""
     together: dict[int, dict[str, int]] = defaultdict(dict)
     for id, access in accesses.items():
         together[access.last][id] = access.count
     with store.transaction():
-        found = store.get(list(accesses))
+        found = store.get(sorted(sliding)) if sliding else {}
         ends = {id: extended_expiry(record, accesses[id].last) for id, record in found.items()}
         for moment, counts in together.items():
             store.touch(counts, moment)
