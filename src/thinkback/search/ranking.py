@@ -59,7 +59,7 @@ def rank(gathered: Gathered, recipe: Recipe) -> Ordered:
     links = Links.between(ledger.ids, gathered.edges) if gathered.edges else None
     skipped = [(run.leg, run.skipped) for run in gathered.runs if run.skipped is not None]
     skipped += [(term.signal.name, reason) for term in recipe.signals if (reason := term.signal.silent(gathered.query))]
-    read = traits(records)
+    read = traits(records) if terms else None
     where = None if gathered.gaps is None else places(records, gathered.gaps, read)
     for term in terms if ledger.ids else ():
         scene = Scene(gathered.query, records, ledger.totals, fused.values, links, where, read, runs)
