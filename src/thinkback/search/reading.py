@@ -13,6 +13,7 @@ from itertools import accumulate, pairwise
 from thinkback.model import REFLECTION, StoredRecord
 from thinkback.search.once import Once
 from thinkback.search.selection import Shown
+from thinkback.search.traits import words
 from thinkback.values import dataclass
 
 LONGEST = 3000  # characters of a text, or of the passage of a long one, that are read
@@ -40,7 +41,6 @@ _ENDINGS = (
     ),
     *("es", "ly", "al", "s", "e", "y"),
 )
-_SEPARATORS = {sign: " " for sign in range(128) if not chr(sign).isalnum()}
 _NONE: frozenset[str] = frozenset()
 
 
@@ -138,6 +138,6 @@ def _numbered(text: str, places: Sequence[int]) -> Mapping[int, int]:
     numbers, number = {places[0]: 0}, 0
     for one, other in pairwise(places):
         between = text[one:other]
-        number += len(between.translate(_SEPARATORS).split() if between.isascii() else _WORD.findall(between))
+        number += len(words(between))
         numbers[other] = number
     return numbers

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,12 +12,11 @@ from thinkback.search.once import Once
 from thinkback.search.query.stopwords import FUNCTION_WORDS
 from thinkback.search.signals.base import Scene, of_records
 from thinkback.search.speakers import ASSISTANT, USER, asks_what_assistant_said, in_first_person, names, speaker
-from thinkback.search.traits import DOCUMENT, FLAGS, may_have
+from thinkback.search.traits import DOCUMENT, FLAGS, may_have, words
 
 STEPS = 10  # how far the `wide` feature looks along a thread
 LONGEST_QUERY = 2000  # characters of a query that are read for its words
 LONGEST_TEXT = 4000  # characters of a text in which times and numbers are looked for
-_WORD = re.compile(r"[^\W_]+")
 _ENDING = re.compile(r"(?:ing|ies|ied|es|ed|s|e|ly|y)$")
 _WHEN = re.compile(r"\bwhen\b|\bwhat (?:date|day|month|year|time)\b|\bhow long\b", re.IGNORECASE)
 _HOW_MANY = re.compile(r"\bhow (?:many|much|often|old|long)\b|\bwhat (?:percent|number|amount|budget)", re.IGNORECASE)
@@ -30,7 +30,7 @@ _NUMBERS = frozenset(
 )
 _WHO = re.compile(r"\bwho(?:m|se)?\b", re.IGNORECASE)
 _CAPITALISED = re.compile(r"\b[A-Z][a-z]+")
-_CAPITAL = re.compile(r"(?<=[a-z,;] )[A-Z][a-z]+")  # in mid-sentence
+_IN_SENTENCE = frozenset("abcdefghijklmnopqrstuvwxyz,;")  # before a space that a sentence goes on after
 _YEAR = re.compile(r"\b(?:19|20)\d\d\b")
 _DIGIT = re.compile(r"\d")
 _BEYOND = np.full(STEPS, np.iinfo(np.int64).max)  # after the end of the line
@@ -172,7 +172,10 @@ class View:
         if not self._flags[:, _SPOKEN].any():
             return
         asked, said = names(self._query), self._traits["speaker"].tolist()
-        voices = {one: _voice(self.records[row]) for one, row in dict(zip(said, range(self.size), strict=True)).items()}
+        voices = {
+            one: _voice(speaker(self.records[row]))
+            for one, row in dict(zip(said, range(self.size), strict=True)).items()
+        }
         known = {one for one, (who, words) in voices.items() if who not in (USER, ASSISTANT) and words & asked}
         if known:
             self._put("named", of_records([one in known for one in said]))
@@ -216,42 +219,43 @@ class View:
 
     def _names_somebody(self) -> Floats:
         """1 where a text names a speaker of the candidates or has a capital in mid-sentence, neither its own nor the query's."""
-        asked, voices = names(self._query), _voice.each(self.records)
+        asked, voices = names(self._query), [_voice(speaker(record)) for record in self.records]
         people = frozenset(word for one, its in set(voices) if one not in (USER, ASSISTANT) for word in its)
         texts = zip(_capitals.each(self.records), voices, strict=True)
         return of_records([not (people & anywhere | within) <= asked | own for (anywhere, within), (_, own) in texts])
 
 
-@Once
-def _voice(record: StoredRecord) -> tuple[str, frozenset[str]]:
+@lru_cache(maxsize=1024)
+def _voice(speaker: str) -> tuple[str, frozenset[str]]:
     """The speaker, and the words of the name."""
-    return speaker(record), names(speaker(record))
+    return speaker, names(speaker)
 
 
 @Once
 def _names_a_time(record: StoredRecord) -> bool:
     text = record.text[:LONGEST_TEXT]
-    return not _TIMES.isdisjoint(_WORD.findall(text.lower())) or _YEAR.search(text) is not None
+    return not _TIMES.isdisjoint(words(text.lower())) or _YEAR.search(text) is not None
 
 
 @Once
 def _has_a_number(record: StoredRecord) -> bool:
     text = record.text[:LONGEST_TEXT]
-    return _DIGIT.search(text) is not None or not _NUMBERS.isdisjoint(_WORD.findall(text.lower()))
+    return _DIGIT.search(text) is not None or not _NUMBERS.isdisjoint(words(text.lower()))
 
 
 @Once
 def _capitals(record: StoredRecord) -> tuple[frozenset[str], frozenset[str]]:
     """The lower-cased words with a capital, anywhere and in mid-sentence, the latter without those of times."""
     text = record.text[:LONGEST_TEXT]
-    within = frozenset(word.lower() for word in _CAPITAL.findall(text)) - _TIMES
-    return frozenset(word.lower() for word in _CAPITALISED.findall(text)), within
+    found = [(match[0].lower(), match.start()) for match in _CAPITALISED.finditer(text)]
+    within = frozenset(word for word, at in found if at > 1 and text[at - 1] == " " and text[at - 2] in _IN_SENTENCE)
+    return frozenset(word for word, _ in found), within - _TIMES
 
 
 def _stems(query: str) -> Sequence[str]:
     """The words of a query without their endings, so that they are found inside other forms; function words left out."""
-    words = (word for word in _WORD.findall(query[:LONGEST_QUERY].lower()) if len(word) > 1)
-    return list(dict.fromkeys(_stem(word) for word in words if word not in FUNCTION_WORDS))
+    found = (word for word in words(query[:LONGEST_QUERY].lower()) if len(word) > 1)
+    return list(dict.fromkeys(_stem(word) for word in found if word not in FUNCTION_WORDS))
 
 
 def _stem(word: str) -> str:
