@@ -2,11 +2,12 @@
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import field, fields
+from operator import attrgetter
 from threading import Lock
 
 from thinkback.model import StoredRecord
 from thinkback.stores.base import StoreState
-from thinkback.values import dataclass
+from thinkback.values import dataclass, maker
 
 _MOST = 20_000
 _MOST_TOUCHED = 2000
@@ -129,20 +130,16 @@ def _with(record: StoredRecord, count: int, last: int | None) -> StoredRecord:
     return record if record.access_count == count and record.last_access == last else _accessed(record, count, last)
 
 
-# A frozen dataclass sets its attributes one by one through `object.__setattr__`; its slots take them in half the time.
-_SLOTS = [
-    (getattr(StoredRecord, one.name).__get__, getattr(StoredRecord, one.name).__set__) for one in fields(StoredRecord)
-]
-_put_count, _put_last = (getattr(StoredRecord, name).__set__ for name in ("access_count", "last_access"))
+_NAMES = tuple(one.name for one in fields(StoredRecord))
+_COUNT, _LAST = _NAMES.index("access_count"), _NAMES.index("last_access")
+_values, _made = attrgetter(*_NAMES), maker(StoredRecord, _NAMES)
 _keep = StoredRecord.kept.__set__  # type: ignore[attr-defined]
 
 
 def _accessed(record: StoredRecord, count: int, last: int | None) -> StoredRecord:
-    copied = object.__new__(StoredRecord)
-    for get, put in _SLOTS:
-        put(copied, get(record))
-    _put_count(copied, count)
-    _put_last(copied, last)
+    values = list(_values(record))
+    values[_COUNT], values[_LAST] = count, last
+    copied = _made(values)
     kept = getattr(record, "kept", None)
     if kept:  # a copy of it, as another thread may read the record meanwhile
         _keep(copied, {reader: value for reader, value in kept.copy().items() if not reader.of_accesses})
