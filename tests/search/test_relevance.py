@@ -32,6 +32,16 @@ def test_a_question_in_the_memorys_words_is_answered() -> None:
     assert 0 <= min(hit.relevance for hit in found) < found.relevance <= 1
 
 
+def test_the_first_hit_has_the_probability_of_an_answer_even_if_another_is_nearer() -> None:
+    """A newer value is ranked before the older one, whatever their words and cosines are; the gate must not drop it."""
+    with toy_memory() as m:
+        old = m.remember("The response time of the API is 800 ms", valid_from="2023-05-08")
+        new = m.remember("The response time of the API is down to 250 ms by now", valid_from="2023-06-01")
+        found = m.recall("what is the response time of the API?")
+    assert [hit.id for hit in found] == [new.id, old.id]
+    assert found[0].relevance == found.relevance > found[1].relevance
+
+
 @pytest.mark.parametrize("question", NONSENSE)
 def test_nonsense_finds_nothing_at_the_default_gate(question: str) -> None:
     assert not asked(question).answered

@@ -2,8 +2,8 @@
 
     relevance of a hit = 1 / (1 + exp(−Σ weight · value))
 
-The values of the whole question are the same for all hits; those of a hit are its distance from the best one, so the best hit
-has the probability that there is an answer at all. Other hits take over a part of its log-odds, since one hit is usually enough.
+The values of the whole question are the same for all hits. The first hit has the probability that there is an answer at all. Others
+take over a part of its log-odds, since one hit is usually enough, and have values of their own: how far each is from the best.
 A standing instruction answers nothing: where its cosine says more than all that, it counts alone. The weights were learned on
 questions that their conversation answers and on the same questions asked of other conversations (`benchmarks/relevance.py`).
 Everything is computed from what the search has read anyway, and nothing depends on the weights of
@@ -32,7 +32,7 @@ FIRST = 3  # of these, the ones in which words that stand together count
 COSINES = 50  # of the vector run
 ASKING = 0.2  # the weight of a word that asks for something, beside those that say for what
 
-# Other hits than the best take over LENT of the log-odds above 0 that there is an answer, up to SURE of them; OTHER is their prior.
+# Other hits than the first take over LENT of the log-odds above 0 that there is an answer, up to SURE of them; OTHER is their prior.
 SURE, LENT, OTHER = 4.5, 0.21, -1.95
 
 Input = tuple[str, float, float]  # name, value, weight
@@ -136,7 +136,8 @@ class Judge:
         self._readings: dict[str, Reading] = {}
         self.read(head, FIRST)
         self._question = self._of_question(query, head)
-        self._best = max(map(self._standing, head[:BEST]), default=(0.0, [0.0] * len(self._own)), key=itemgetter(0))
+        self._first = head[0].id if head else ""
+        self._best = max(map(self._standing, head[:BEST]), default=(0.0, [0.0] * len(self._own)), key=itemgetter(0))[1]
         self._shared: list[Input] = [(one.name, one.value, one.weight) for one in self._question]
         self._terms = [one.weight * one.value for one in self._question]
         odds = max(sum(self._terms), 0.0)
@@ -161,13 +162,12 @@ class Judge:
         return [] if cosine is None else [(PRIOR, 1.0, STANDING[PRIOR]), ("fit", cosine, STANDING["fit"])]
 
     def _apart(self, record: StoredRecord) -> list[Input]:
-        """What tells a hit from the best one; nothing of the best itself."""
-        standing, own = self._standing(record)
-        if standing >= self._best[0]:
+        """What tells a hit from the best one; nothing of the first."""
+        if record.id == self._first:
             return []
+        own = self._standing(record)[1]
         apart = [
-            (name, value - best, weight)
-            for (name, weight), value, best in zip(self._own, own, self._best[1], strict=True)
+            (name, value - best, weight) for (name, weight), value, best in zip(self._own, own, self._best, strict=True)
         ]
         if self._sure > 0:
             apart.append(("sure", self._sure, -1.0))
