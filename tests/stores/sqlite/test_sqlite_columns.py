@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from thinkback.stores.sqlite.catalogue import COLUMNS, Columns
+from thinkback.stores.sqlite.columns import COLUMNS, Columns
 
 NAMES = [name for name, _ in COLUMNS]
 

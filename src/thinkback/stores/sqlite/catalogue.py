@@ -3,11 +3,9 @@
 A catalogue is immutable. A newer one may share its buffers, because it writes only after the older one's last row.
 """
 
-from bisect import bisect
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import field, replace
 from functools import partial
-from itertools import accumulate
 from operator import attrgetter
 from typing import Any, TypeVar
 
@@ -15,36 +13,22 @@ import apsw
 import numpy as np
 from numpy.typing import NDArray
 
-from thinkback.fields import KINDS, PRIORITIES, TIERS
 from thinkback.model import Filter, Floats, Scored
 from thinkback.stores.sqlite import carried
-from thinkback.stores.sqlite.carried import ENDING, NEVER
+from thinkback.stores.sqlite.carried import ENDING
+from thinkback.stores.sqlite.columns import COLUMNS, NUMBERED, Columns, Ids, extended, values_of
 from thinkback.stores.sqlite.filters import clause
 from thinkback.stores.sqlite.fulltext import HISTORY
 from thinkback.stores.sqlite.rows import listed
-from thinkback.stores.sqlite.threads import NO_THREAD, UNPLACED, Line, Threads, lines, number_of
+from thinkback.stores.sqlite.threads import NO_THREAD, UNPLACED, Line, Threads, lines
 from thinkback.values import dataclass
 
 Mask = NDArray[np.bool_]
 Rows = NDArray[np.intp]
 T = TypeVar("T")
 
-_NUMBERED = {"kind": KINDS, "tier": TIERS, "priority": PRIORITIES}
-_COLUMNS = (
-    ("date", np.int64),
-    ("valid_to", np.int64),
-    ("expires_at", np.int64),
-    ("archived", np.bool_),
-    ("trust", np.float64),
-    ("recorded", np.int64),
-    ("thread", np.int64),  # the number of the thread
-    ("position", np.int64),
-)
-_CODED = tuple((name, np.uint8) for name in _NUMBERED)
 _MASKS_KEPT = 32
-_IDS_KEPT = 20_000
 _LINES_KEPT = 5_000
-COLUMNS = (*_COLUMNS, *_CODED)
 _SELECT = (
     "SELECT m.seq, m.id, m.date, m.valid_to, m.expires_at, m.archived_at IS NOT NULL, m.trust, m.recorded_at, "
     "m.thread, m.position, m.kind, m.tier, m.priority "
@@ -63,78 +47,6 @@ _APART = {"now", "ids", "metadata", "where", "everything"}
 _lasting_part = attrgetter(
     *(name for name in Filter.__slots__ if name not in _APART)
 )  # what does not depend on the time
-
-
-class Columns(dict[str, NDArray[Any]]):
-    """Columns in mapped segments, each put together when it is first asked for; few filters ask for more than some."""
-
-    def __init__(
-        self, segments: Sequence[Mapping[str, NDArray[Any]]], later: Mapping[str, NDArray[Any]] | None = None
-    ) -> None:
-        super().__init__()
-        self._segments = segments
-        self._later = later or {}  # of rows that follow those of the segments
-
-    def __missing__(self, name: str) -> NDArray[Any]:
-        parts = [arrays[name] for arrays in (*self._segments, self._later) if name in arrays]
-        self[name] = found = joined(parts, dict(COLUMNS)[name])
-        return found
-
-    def appended(self, size: int, values: Mapping[str, NDArray[Any]]) -> "Columns":
-        """With rows after the first `size`; columns that nobody asked for stay where they are."""
-        later = {name: joined([self._later[name], tail], tail.dtype) for name, tail in values.items() if self._later}
-        found = Columns(self._segments, later or values)
-        known = list(self.items())  # at once, as other threads ask for columns meanwhile
-        found.update({name: extended(column, size, values[name]) for name, column in known})
-        return found
-
-
-def joined(parts: Sequence[NDArray[Any]], kind: Any) -> NDArray[Any]:
-    """One array of several."""
-    return np.concatenate([np.zeros(0, dtype=kind), *(part.astype(kind, copy=False) for part in parts)])
-
-
-class Ids:
-    """The id of every row: those of mapped segments are read where they lie, later ones are a list."""
-
-    def __init__(self, mapped: Sequence[tuple[NDArray[np.uint8], NDArray[np.uint32]]] = ()) -> None:
-        self._mapped = [(spelled.data, ends.data) for spelled, ends in mapped]
-        self._firsts = [0, *accumulate(len(ends) for _, ends in mapped)]
-        self._later: list[str] = []
-        self._read: dict[int, str] = {}  # of rows that were asked for
-        self._rows: dict[str, int] = {}  # the other way round
-
-    def __getitem__(self, row: int) -> str:
-        found = self._read.get(row)
-        if found is None:
-            if len(self._read) >= _IDS_KEPT:
-                self._read, self._rows = {}, {}
-            first = self._firsts[-1]
-            found = self._read[row] = self._later[row - first] if row >= first else self._spelled(row)
-            self._rows[found] = row
-        return found
-
-    def known(self, ids: Sequence[str], size: int) -> dict[str, int]:
-        """The rows below `size` of memories that were asked for, each the last one; a memory may have another one by now."""
-        rows = self._rows
-        return {id: row for id in ids if (row := rows.get(id)) is not None and row < size}
-
-    def of(self, rows: Rows) -> list[str]:
-        """The ids of several rows."""
-        known = self._read
-        return [known.get(row) or self[row] for row in rows.tolist()]
-
-    def _spelled(self, row: int) -> str:
-        segment = bisect(self._firsts, row) - 1
-        spelled, ends = self._mapped[segment]
-        place = row - self._firsts[segment]
-        return str(spelled[ends[place - 1] if place else 0 : ends[place]], "utf-8", "surrogatepass")
-
-    def put(self, size: int, ids: Sequence[str]) -> None:
-        """Set the ids of the rows from `size` on; an interrupted refresh may have left others there."""
-        if len(self._later) > size - self._firsts[-1]:
-            self._read, self._rows = {}, {}
-        self._later[size - self._firsts[-1] :] = ids
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -284,10 +196,10 @@ class Catalogue:
 
     def groups(self) -> dict[str, dict[str, int]]:
         """How many living rows have each kind, tier and priority, the most frequent first."""
-        return {column: dict(self.counts.get(column) or self._counted(column)) for column in _NUMBERED}
+        return {column: dict(self.counts.get(column) or self._counted(column)) for column in NUMBERED}
 
     def _counted(self, column: str) -> dict[str, int]:
-        names, values = _NUMBERED[column], self._column(column)[self.alive] if self.dead else self._column(column)
+        names, values = NUMBERED[column], self._column(column)[self.alive] if self.dead else self._column(column)
         counts = np.bincount(values, minlength=len(names)).tolist()
         self.counts[column] = carried.ranked(dict(zip(map(str, names), counts, strict=True)))
         return self.counts[column]
@@ -352,7 +264,7 @@ class Catalogue:
     def among(self, column: str, names: Sequence[str]) -> Mask:
         """Which rows have one of these values."""
         values, mask = self._column(column), np.zeros(self.size, dtype=np.bool_)
-        for number, name in enumerate(_NUMBERED[column]):
+        for number, name in enumerate(NUMBERED[column]):
             if name in names:
                 mask |= values == number  # many times as fast as a look-up for every row
         return mask
@@ -414,7 +326,7 @@ def read(connection: apsw.Connection, old: Catalogue, changes: int) -> tuple[Cat
         masks={},
         lasting={},
         rows_kept=carried.ending(old.rows_kept, step),
-        counts=carried.counts(old.counts, _NUMBERED, step),
+        counts=carried.counts(old.counts, NUMBERED, step),
         facts={},
         lines_kept={},
         threads=old.threads if _keep_places(old, catalogue, delta.changed) else Threads(),
@@ -441,7 +353,7 @@ def _with_appended(old: Catalogue, rows: Sequence[tuple[Any, ...]]) -> Catalogue
     if not rows:
         return old
     size = old.size + len(rows)
-    values = _values(rows)
+    values = values_of(rows)
     if isinstance(old.columns, Columns):
         columns: dict[str, NDArray[Any]] = old.columns.appended(old.size, values)
     else:
@@ -455,34 +367,10 @@ def _with_appended(old: Catalogue, rows: Sequence[tuple[Any, ...]]) -> Catalogue
 def _with_changed(old: Catalogue, rows: Sequence[tuple[Any, ...]]) -> Catalogue:
     if not rows:
         return old
-    values, places = _values(rows), old.rows([row[0] for row in rows])
+    values, places = values_of(rows), old.rows([row[0] for row in rows])
     columns = {name: old.columns[name] for name, _ in COLUMNS}
     for name, column in columns.items():
         if not np.array_equal(column[places], values[name]):
             columns[name] = column.copy()
             columns[name][places] = values[name]
     return replace(old, columns=columns)
-
-
-def _values(rows: Sequence[tuple[Any, ...]]) -> dict[str, NDArray[Any]]:
-    _, _, date, valid_to, expires_at, archived, trust, recorded, thread, position, *coded = zip(*rows, strict=True)
-    never = [[NEVER if moment is None else moment for moment in moments] for moments in (valid_to, expires_at)]
-    threads = [number_of(name, at is not None) for name, at in zip(thread, position, strict=True)]
-    places = [at or 0 for at in position]
-    columns = (date, *never, archived, trust, recorded, threads, places)
-    values = dict(zip((name for name, _ in _COLUMNS), columns, strict=True))
-    for (name, names), words in zip(_NUMBERED.items(), coded, strict=True):
-        numbers = {word: number for number, word in enumerate(names)}
-        values[name] = [numbers[word] for word in words]
-    return {name: np.asarray(values[name], dtype=kind) for name, kind in COLUMNS}
-
-
-def extended(buffer: NDArray[Any], size: int, tail: NDArray[Any]) -> NDArray[Any]:
-    """Append a tail after the first `size` entries, in place if the buffer has room."""
-    needed = size + len(tail)
-    if needed > len(buffer):
-        roomier = np.zeros((max(needed, len(buffer) * 3 // 2), *buffer.shape[1:]), dtype=buffer.dtype)
-        roomier[:size] = buffer[:size]
-        buffer = roomier
-    buffer[size:needed] = tail
-    return buffer

@@ -27,7 +27,8 @@ from thinkback.stores.index.graphs import Graph
 from thinkback.stores.index.postings import MappedPostings, Triples
 from thinkback.stores.sqlite import counters, generations, journal
 from thinkback.stores.sqlite import impact as impacts
-from thinkback.stores.sqlite.catalogue import COLUMNS, Catalogue, Columns, Ids, integers, joined
+from thinkback.stores.sqlite.catalogue import Catalogue, integers
+from thinkback.stores.sqlite.columns import COLUMNS, Columns, Ids, joined
 from thinkback.stores.sqlite.generations import STORED
 from thinkback.stores.sqlite.index_cache import Mapped, View
 from thinkback.stores.sqlite.kept_vectors import KeptVectors

@@ -21,7 +21,8 @@ from thinkback.model import REFLECTION, Filter, Floats
 from thinkback.stores.index.postings import MappedPostings, Triples
 from thinkback.stores.index.reach import foremost
 from thinkback.stores.sqlite.bm25 import K1, B, idf
-from thinkback.stores.sqlite.catalogue import Catalogue, Delta, Mask, Rows, extended, retired
+from thinkback.stores.sqlite.catalogue import Catalogue, Delta, Mask, Rows, retired
+from thinkback.stores.sqlite.columns import extended
 from thinkback.stores.sqlite.fulltext import COLUMNS, HISTORY, PRESENT, TOKENIZER, WEIGHTS, tokenised
 from thinkback.stores.sqlite.rows import listed
 from thinkback.stores.stemming import STEMMED

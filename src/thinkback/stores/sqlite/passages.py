@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 
 from thinkback.model import REFLECTION, Filter, Passages, Scored, StoredRecord, Vector
 from thinkback.passages import Span
-from thinkback.stores.sqlite.catalogue import Catalogue, Mask, extended, retired
+from thinkback.stores.sqlite.catalogue import Catalogue, Mask, retired
+from thinkback.stores.sqlite.columns import extended
 from thinkback.stores.sqlite.generations import STORED, Generation, generation
 from thinkback.stores.sqlite.rows import COLUMNS, listed, to_record
 from thinkback.stores.sqlite.vector_search import Asked, Questions, cosines, slack

@@ -19,7 +19,8 @@ from thinkback.model import ApproximateIndex, Filter, Floats, Scored, Vector
 from thinkback.stores.index.codes import Block, CodedQuery
 from thinkback.stores.index.graphs import Graph
 from thinkback.stores.index.reach import Part, most_promising, others_in_reach
-from thinkback.stores.sqlite.catalogue import Catalogue, Delta, Mask, Rows, extended, retired
+from thinkback.stores.sqlite.catalogue import Catalogue, Delta, Mask, Rows, retired
+from thinkback.stores.sqlite.columns import extended
 from thinkback.stores.sqlite.generations import STORED, UNIT_TOLERANCE, Generation, unit_rows
 from thinkback.stores.sqlite.kept_vectors import KeptVectors, Read, products, squared
 from thinkback.stores.sqlite.rows import listed
