@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from thinkback.stores.index.codes import Block, CodedQuery, _kernel, encode, numpy_products
+from thinkback.stores.index.codes import Block, CodedQuery, _kernel, encode, numpy_products, reaching
 
 
 def unit(rows: np.ndarray) -> np.ndarray:
@@ -35,7 +35,7 @@ def test_the_exact_cosine_is_within_the_bound(seed: int, size: int, dimensions: 
     assert np.array_equal(block.estimates(coded, some), estimate[some])
     assert slack.max() <= block.most_off(coded) + 1e-6
     floor = float(np.median(exact))
-    near = block.reaching(coded, np.arange(size), floor)
+    near = reaching([(block, some), (block, np.arange(size))], coded, floor)[len(some) :]
     assert near[exact >= floor].all()
     assert not near[exact < floor - 2 * (block.errors + 2e-5)].any()
 

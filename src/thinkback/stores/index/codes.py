@@ -10,6 +10,7 @@ so coarsely that the vector of a forgotten row cannot be computed from it and th
 """
 
 import math
+from collections.abc import Sequence
 from functools import cache, cached_property
 from typing import Any, Protocol
 
@@ -52,24 +53,21 @@ class Block:
         estimate = _products(codes, query.codes)
         estimate *= scales
         estimate *= np.float32(query.scale)
-        estimate += np.float32(np.dot(query.wide, self._wide_mean))
+        estimate += np.float32(self.centre(query))
         return estimate
 
     def off(self, query: "CodedQuery", rows: NDArray[np.intp]) -> Vector:
         """How far off the estimates of these rows may be."""
         return self.lengths[rows] * np.float32(query.error) + self.errors[rows] + np.float32(_ROUNDING)
 
-    def reaching(self, query: "CodedQuery", rows: NDArray[np.intp], floor: float) -> NDArray[np.bool_]:
-        """Which of a few rows may have a cosine of at least `floor`: of q · s·c the error of the query's codes is no part."""
-        # vecdot runs on one thread; a threaded product would keep another core busy with waiting.
-        nearly = self.scales[rows] * np.vecdot(self.codes[rows].astype(np.float64), query.wide)
-        found: NDArray[np.bool_] = nearly + self.errors[rows] >= floor - _ROUNDING - np.dot(query.wide, self._wide_mean)
-        return found
-
     def most_off(self, query: "CodedQuery") -> float:
         """No row's estimate is further off."""
         error, length = self._largest
         return length * query.error + error + _ROUNDING
+
+    def centre(self, query: "CodedQuery") -> float:
+        """q·μ"""
+        return float(np.dot(query.wide, self._wide_mean))
 
     @cached_property
     def _largest(self) -> tuple[float, float]:
@@ -97,6 +95,17 @@ class CodedQuery:
         codes = np.rint(wide / scale)  # at most 127, as the scale is off by far less than a step
         left = wide - codes * scale
         return cls(wide, codes.astype(np.int8), scale, math.sqrt(left @ left) * float(_UP))
+
+
+def reaching(parts: Sequence[tuple[Block, NDArray[np.intp]]], query: CodedQuery, floor: float) -> NDArray[np.bool_]:
+    """Which of a few rows of blocks may have a cosine of at least `floor`: of q · s·c the error of the query's codes is no part."""
+    codes = np.concatenate([block.codes[rows] for block, rows in parts]).astype(np.float64)
+    scales = np.concatenate([block.scales[rows] for block, rows in parts])
+    errors = np.concatenate([block.errors[rows] for block, rows in parts])
+    centres = np.repeat([block.centre(query) for block, _ in parts], [len(rows) for _, rows in parts])
+    # vecdot runs on one thread; a threaded product would keep another core busy with waiting.
+    found: NDArray[np.bool_] = scales * np.vecdot(codes, query.wide) + centres + errors >= floor - _ROUNDING
+    return found
 
 
 def encode(rows: Vector) -> dict[str, NDArray[Any]]:

@@ -72,7 +72,7 @@ class KeptVectors:
         return rows, vectors, squares
 
 
-_BLOCK = 64  # rows at once; the allocator returns larger blocks to the system after each search
+_BLOCK = 32  # rows at once; the allocator returns larger blocks to the system after each search
 
 
 def squared(vectors: Vector) -> Floats:

@@ -2,23 +2,22 @@
 
 import json
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
 
 import apsw
 
 from thinkback.errors import InvalidInput
 from thinkback.inputs import check_interval, check_name
-from thinkback.model import SEQUENCE, Filter, StoredEdge
+from thinkback.model import SEQUENCE, Filter, StoredEdge, StoredRecord
 from thinkback.stores.sqlite import counters
 from thinkback.stores.sqlite.catalogue import Catalogue
 from thinkback.stores.sqlite.filters import Clause, clause
 from thinkback.stores.sqlite.rows import listed
-from thinkback.stores.sqlite.threads import Line
 from thinkback.stores.sqlite.writes import require
 from thinkback.values import dataclass
 
+Records = Callable[[Sequence[str]], Mapping[str, StoredRecord]]  # present ones by id
 _HEAVIEST = sys.float_info.max
 _FIELDS = "from_id, to_id, kind, weight, valid_from, valid_to, created_at"
 _COLUMNS = ", ".join(f"e.{name}" for name in _FIELDS.split(", "))
@@ -108,10 +107,12 @@ def around(
     limit_each: int | None,
     kinds: Kinds,
     catalogue: Catalogue | None = None,
+    records: Records | None = None,
 ) -> dict[str, list[StoredEdge]]:
     """Per memory its edges in both directions, strongest first, then by the other end's id.
 
-    A catalogue of the same state tells whether there are stored edges at all, and has threads that were read before.
+    A catalogue of the same state tells whether there are stored edges at all, and has the threads; then `records` gives present
+    memories, which a search reads anyway.
     """
     others = filter if filter.ids is None else replace(filter, ids=None)
     found: dict[str, list[StoredEdge]] = {}
@@ -119,8 +120,8 @@ def around(
         for id, edge in _stored(connection, ids, others, limit_each, kinds):
             found.setdefault(id, []).append(edge)
     if kinds.sequence:
-        if not found and catalogue is not None and _masks(others):
-            return _along_lines(connection, catalogue, ids, others, limit_each)
+        if not found and catalogue is not None and records is not None and _masks(others):
+            return _along_lines(connection, catalogue, ids, others, limit_each, records)
         for id, edge in _in_thread(connection, ids, others):
             found.setdefault(id, []).append(edge)
     return {
@@ -138,7 +139,12 @@ def _masks(filter: Filter) -> bool:
 
 
 def _along_lines(
-    connection: apsw.Connection, catalogue: Catalogue, ids: Sequence[str], filter: Filter, limit_each: int | None
+    connection: apsw.Connection,
+    catalogue: Catalogue,
+    ids: Sequence[str],
+    filter: Filter,
+    limit_each: int | None,
+    records: Records,
 ) -> dict[str, list[StoredEdge]]:
     """The neighbours in threads, without stored edges."""
     lines = catalogue.lines(connection, ids)
@@ -147,30 +153,17 @@ def _along_lines(
     unread = [id for id in ids if id not in lines]
     for id, edge in _in_thread(connection, unread, filter) if unread else ():
         others.setdefault(id, []).append(edge)
-    created = _created(connection, catalogue, [line for line in lines.values() if line is not None])
+    told = records([id for id, line in lines.items() if line is not None])
     found: dict[str, list[StoredEdge]] = {}
     for id in ids:
         placed = lines.get(id)
         if placed is None:
             edges = sorted(others.get(id, ()), key=lambda e: strength(e, id))
         else:
-            edges = placed[0].around(placed[1], mask, catalogue.ids.__getitem__, created.__getitem__)
+            edges = placed[0].around(placed[1], mask, catalogue.ids.__getitem__, told[id].created_at)
         if edges:
             found[id] = edges[:limit_each]
     return found
-
-
-def _created(
-    connection: apsw.Connection, catalogue: Catalogue, placed: Sequence[tuple[Line, int]]
-) -> Mapping[int, int]:
-    """When the memories at these places were created, by their row; read once at a state."""
-    kept: dict[int, int] = catalogue.fact("created", dict)
-    rows = [row for line, place in placed if (row := int(line.rows[place])) not in kept]
-    if rows:
-        sql = "SELECT seq, created_at FROM memories WHERE seq IN (SELECT value FROM json_each(?)) ORDER BY seq"
-        found: list[Any] = connection.execute(sql, (listed(catalogue.seqs[rows].tolist()),)).fetchall()
-        kept |= zip(sorted(rows), (created for _, created in found), strict=True)
-    return kept
 
 
 def strength(edge: StoredEdge, id: str) -> tuple[float, str, str, bool]:

@@ -368,7 +368,7 @@ class SqliteStore:
     ) -> dict[str, Edges]:
         wanted = links.Kinds(tuple(kinds), tuple(without) if sequence else (*without, SEQUENCE))
         with self._connections.read() as connection:
-            return links.around(connection, ids, filter, limit_each, wanted, self._at_hand(connection))
+            return links.around(connection, ids, filter, limit_each, wanted, self._at_hand(connection), self.get)
 
     def between(self, pairs: Sequence[tuple[str, str]], filter: Filter, most: int) -> Counts:
         with self._connections.read() as connection:

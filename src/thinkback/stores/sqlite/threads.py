@@ -66,10 +66,11 @@ class Line:
         after = next((at for at in range(place + 1, len(passes)) if passes[at]), None)
         return before, after
 
-    def around(
-        self, place: int, mask: Mask, id_of: Callable[[int], str], created: Callable[[int], int]
-    ) -> list[StoredEdge]:
-        """The edges from the memory before and to the memory after, among those that pass; by the id of the other end."""
+    def around(self, place: int, mask: Mask, id_of: Callable[[int], str], created: int) -> list[StoredEdge]:
+        """The edges from the memory before and to the memory after, among those that pass; by the id of the other end.
+
+        `created` is when the memory at this place was made, which counts for its edges.
+        """
         before, after = self.beside(place, mask)
         found = [] if before is None else [self._edge(before, place, False, id_of, created)]
         if after is not None:
@@ -78,15 +79,12 @@ class Line:
             found.reverse()
         return found
 
-    def _edge(
-        self, before: int, after: int, away: bool, id_of: Callable[[int], str], created: Callable[[int], int]
-    ) -> StoredEdge:
+    def _edge(self, before: int, after: int, away: bool, id_of: Callable[[int], str], created: int) -> StoredEdge:
         """The edge between two memories, as the first (`away`) or the second of them has it."""
         edge = self.edges.get((before, after, away))
         if edge is None:
             first, second = int(self.rows[before]), int(self.rows[after])
-            at = created(first if away else second)
-            edge = StoredEdge(from_id=id_of(first), to_id=id_of(second), kind=SEQUENCE, created_at=at)
+            edge = StoredEdge(from_id=id_of(first), to_id=id_of(second), kind=SEQUENCE, created_at=created)
             self.edges[before, after, away] = edge
         return edge
 

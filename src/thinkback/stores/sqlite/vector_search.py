@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thinkback.model import ApproximateIndex, Filter, Floats, Scored, Vector
-from thinkback.stores.index.codes import Block, CodedQuery
+from thinkback.stores.index.codes import Block, CodedQuery, reaching
 from thinkback.stores.index.graphs import Graph
 from thinkback.stores.index.reach import Part, most_promising, others_in_reach
 from thinkback.stores.sqlite.catalogue import Catalogue, Delta, Mask, Rows, retired
@@ -32,6 +32,7 @@ _CHUNK = 4096  # vectors read at once
 _LEAST_ROOM = 1024
 _MOST_PASS = 2  # a graph is used if at least one row in so many passes the filter
 _MASKS_KEPT = 8
+_WORTH_A_LOOK = 8  # rows; fewer are read from the file as they are
 _FEW = 8  # if fewer than one row in so many passes, gathering them is cheaper than multiplying all
 
 
@@ -141,10 +142,9 @@ class Matrix:
     def _in_reach(self, asked: Asked, rows: Rows, floor: float) -> Rows:
         """Those that may reach a floor by a second, closer look at codes, which costs less than reading vectors from the file."""
         own, coded = rows[rows < 0], rows[rows >= 0]
-        if not len(coded):
+        if len(coded) < _WORTH_A_LOOK:
             return rows
-        near = [some[block.reaching(asked.coded, some - first, floor)] for first, block, some in self._of_blocks(coded)]
-        return np.concatenate([own, *near])
+        return np.concatenate([own, coded[reaching(list(self._by_block(coded)), asked.coded, floor)]])
 
     def _scored(self, asked: Asked, found: Rows, read: Read) -> tuple[Rows, Floats]:
         """Rows in memory, which are named by their complement, and coded ones, with their exact cosines."""
@@ -246,18 +246,14 @@ class Matrix:
         return found[0] if len(found) == 1 else np.concatenate([*found, np.zeros(0, dtype=np.float32)])
 
     def _by_block(self, rows: Rows) -> Iterator[tuple[Block, Rows]]:
-        """The blocks that hold rows of these, which are in order, each with its rows as it counts them."""
-        return ((block, some - first if first else some) for first, block, some in self._of_blocks(rows))
-
-    def _of_blocks(self, rows: Rows) -> Iterator[tuple[int, Block, Rows]]:
-        """The blocks that hold rows of these, each with its first row."""
+        """The blocks that hold rows of these, which are in order, each with its rows."""
         if len(self.blocks) == 1:
-            yield *self.blocks[0], rows
+            yield self.blocks[0][1], rows
             return
         ends = np.searchsorted(rows, [first + len(block) for first, block in self.blocks]).tolist()
         for (first, block), start, end in zip(self.blocks, [0, *ends[:-1]], ends, strict=True):
             if start < end:
-                yield first, block, rows[start:end]
+                yield block, rows[start:end] - first
 
 
 def _alike(values: Vector, error: np.float32, rows: Rows | None = None, passing: Mask | None = None) -> Part:
