@@ -1,6 +1,5 @@
 """Postings in memory give FTS5's own scores, to the last bit, whatever happened to the store before."""
 
-import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -56,18 +55,14 @@ def _search_both(store: SqliteStore, text: str, filter: Filter, limit: int) -> l
     return [[(hit.id, hit.score) for hit in hits] for hits in found]
 
 
-@pytest.mark.parametrize("apart", [False, True])  # whether rows that hold a term are summed apart from all others
 @pytest.mark.parametrize("few", [1, impact._FEW])  # how few rows pass a filter that are scored apart
 @settings(max_examples=60, deadline=None)
 @given(steps=steps, queries=st.lists(texts, min_size=1, max_size=4), limit=st.integers(1, 6))
 def test_postings_score_as_fts5_does(
-    few: int, steps: list[tuple[str, int, str, bool]], queries: list[str], limit: int, apart: bool
+    few: int, steps: list[tuple[str, int, str, bool]], queries: list[str], limit: int
 ) -> None:
     with pytest.MonkeyPatch.context() as patch, SqliteStore(":memory:") as store:
         patch.setattr(impact, "_FEW", few)
-        if apart:
-            patch.setattr(impact, "_LARGE", 0)
-            patch.setattr(impact, "_SPARSE", 0)
         present: list[str] = []
         for action, place, text, search_now in steps:
             if action == "add":
@@ -138,17 +133,3 @@ def test_postings_are_used_from_the_third_search_of_a_large_store() -> None:
             store.search_keywords(query, filter, 5)
             used.append(store._indexes._view.impact is not None)
         assert used == [False, False, True, True]
-
-
-@given(st.lists(st.lists(st.integers(0, 30), unique=True), max_size=5), st.integers(0, 2**32 - 1))
-def test_sums_over_few_rows_are_those_over_all(terms: list[list[int]], seed: int) -> None:
-    chance = np.random.default_rng(seed)
-    gains = [
-        impact.Gain(np.sort(np.array(rows, dtype=np.intp)), chance.random(len(rows)) + 1e-9, True) for rows in terms
-    ]
-    for _ in range(2):  # the second time in the zeros that the first one left
-        rows, scores = impact._summed_apart(gains, 31)
-        everywhere = np.zeros(31)
-        everywhere[rows] = scores
-        assert len(set(rows.tolist())) == len(rows)
-        assert np.array_equal(everywhere, impact._summed(gains, 31))

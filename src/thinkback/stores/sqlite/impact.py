@@ -8,7 +8,6 @@ the term. The order of operations is FTS5's own, so a score is the same to the l
 index; rows added later are tokenised here and kept in small segments that are merged when they are of similar size.
 """
 
-import threading
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import field, replace
@@ -36,10 +35,6 @@ _REBUILD_ROWS = 2000
 _TOKENS_KEPT = 10_000
 _MOST_APART = 2048  # rows that are looked up in the postings one by one
 _FEW = 32  # and at most one row in so many
-_LARGE, _SPARSE = (
-    32_768,
-    4,
-)  # from so many rows on, if there are postings for at most one row in so many, only those are summed
 _MOST_GAINS = 1_000_000  # of terms that are kept; each takes 16 bytes
 
 
@@ -137,21 +132,15 @@ class Impact:
     def best(self, terms: Sequence[Term], catalogue: Catalogue, passing: Mask, limit: int) -> tuple[Rows, Floats]:
         """The rows with the highest positive scores, including ties with the last one, and their scores."""
         found, count = self._terms(terms, catalogue), int(np.count_nonzero(passing))
-        single = all(gain.in_order for gain in found)
-        if single and count <= min(_MOST_APART, len(passing) // _FEW):
-            rows, scores = np.flatnonzero(passing), np.zeros(count)
-            for gain in found:  # term by term in their order, as for all rows
-                scores += gain.at(rows)
-            places = best(scores, None, limit)
-            return rows[places], scores[places]
-        narrowed = None if count == len(passing) else passing
-        if single and len(passing) > _LARGE and sum(len(gain.rows) for gain in found) * _SPARSE < len(passing):
-            rows, scores = _summed_apart(found, len(passing))
-            places = best(scores, None if narrowed is None else narrowed[rows], limit)
-            return rows[places], scores[places]
-        scores = _summed(found, catalogue.size)
-        rows = best(scores, narrowed, limit)
-        return rows, scores[rows]
+        if count > min(_MOST_APART, len(passing) // _FEW) or not all(gain.in_order for gain in found):
+            scores = _summed(found, catalogue.size)
+            rows = best(scores, None if count == len(passing) else passing, limit)
+            return rows, scores[rows]
+        rows, scores = np.flatnonzero(passing), np.zeros(count)
+        for gain in found:  # term by term in their order, as for all rows
+            scores += gain.at(rows)
+        places = best(scores, None, limit)
+        return rows[places], scores[places]
 
     def _terms(self, terms: Sequence[Term], catalogue: Catalogue) -> list[Gain]:
         return [self.known.get(term) or self.known.put(term, self._gains(term, catalogue)) for term in terms]
@@ -203,28 +192,6 @@ def _summed(found: Sequence[Gain], size: int) -> Floats:
         return np.zeros(size)
     rows, gains = np.concatenate([gain.rows for gain in found]), np.concatenate([gain.gains for gain in found])
     return np.asarray(np.bincount(rows, gains, size), dtype=np.float64)
-
-
-_scratch = threading.local()  # zeros for every row, of each thread that searches
-
-
-def _summed_apart(found: Sequence[Gain], size: int) -> tuple[Rows, Floats]:
-    """The rows that hold a term, and the sums over terms in their order: the same sums at a cost that follows the terms alone."""
-    sums: Floats | None = _scratch.__dict__.pop(
-        "sums", None
-    )  # nobody's if this is interrupted, as it may not be zeros then
-    if sums is None or len(sums) < size:
-        sums = np.zeros(size)
-    parts = []
-    for gain in found:
-        before = sums[gain.rows]
-        parts.append(gain.rows[before == 0.0])  # every gain is above 0
-        sums[gain.rows] = before + gain.gains
-    rows = np.concatenate([np.zeros(0, dtype=np.intp), *parts])
-    scores = sums[rows]
-    sums[rows] = 0.0
-    _scratch.sums = sums
-    return rows, scores
 
 
 def best(scores: Floats, passing: Mask | None, limit: int) -> Rows:
