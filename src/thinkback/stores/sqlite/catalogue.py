@@ -20,7 +20,7 @@ from thinkback.stores.sqlite.columns import COLUMNS, NUMBERED, Columns, Ids, ext
 from thinkback.stores.sqlite.filters import clause
 from thinkback.stores.sqlite.fulltext import HISTORY
 from thinkback.stores.sqlite.rows import listed
-from thinkback.stores.sqlite.threads import NO_THREAD, UNPLACED, Line, Threads, lines
+from thinkback.stores.sqlite.threads import NO_THREAD, UNPLACED, Line, Threads, lines, number_of
 from thinkback.values import dataclass
 
 Mask = NDArray[np.bool_]
@@ -311,6 +311,8 @@ def read(connection: apsw.Connection, old: Catalogue, changes: int) -> tuple[Cat
     known, new = [row for row in found if row[0] <= last], [row for row in found if row[0] > last]
     died = old.rows(_gone(connection, old.changes))
     died = died[old.alive[died]]
+    if len(died):
+        number_of.cache_clear()  # a thread that is forgotten leaves no name in memory
     catalogue = _with_changed(_with_appended(old, new), known)
     alive = catalogue.alive.copy()
     alive[died] = False
