@@ -1,4 +1,4 @@
-"""A cache of present records, kept until the change counter changes; the store is authoritative."""
+"""A cache of present records, checked against the change counter; the store is authoritative."""
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import field, fields
@@ -13,16 +13,16 @@ _MOST = 20_000
 _MOST_TOUCHED = 2000
 Read = Callable[[Sequence[str]], Mapping[str, StoredRecord]]  # present records by id
 Accesses = Callable[[Sequence[str]], Iterable[tuple[str, int, int | None]]]  # id, access count and last access
+Changed = Callable[[int], Iterable[str] | None]  # ids of those written since a change count; None if it cannot be told
 Left = Mapping[str, tuple[int, int | None]]  # access count and last access after a write, by id
-_Entries = dict[str, tuple[StoredRecord, int]]  # a record, and the touch counter it was read at
+_Entries = dict[str, tuple[StoredRecord, int, int]]  # a record, and the touch and change counters it was read at
 
 
 @dataclass(frozen=True, slots=True)
 class Write:
-    """The last write of a record's access count: the counters after it, and what it left, if that is known."""
+    """The last write of a record's access count: the touch counter after it, and what it left, if that is known."""
 
     touches: int
-    changes: int = -1
     count: int | None = None
     last_access: int | None = None
 
@@ -40,8 +40,8 @@ class Touched:
         """With one more write."""
         known = (self.store_id, self.until) == (before.store_id, before.touches) and len(self.last) <= _MOST_TOUCHED
         since, last = (self.since, self.last) if known else (before.touches, {})
-        at = after.touches, after.changes
-        new = {id: Write(*at, *left[id]) if id in left else Write(*at) for id in ids}
+        at = after.touches
+        new = {id: Write(at, *left[id]) if id in left else Write(at) for id in ids}
         return Touched(before.store_id, since, after.touches, {**last, **new})
 
     def covers(self, state: StoreState) -> bool:
@@ -49,12 +49,16 @@ class Touched:
         return self.store_id == state.store_id and self.since <= state.touches <= self.until
 
 
-class RecordCache:
-    """Present records of one change count.
+def _cannot_tell(since: int) -> None:
+    """What was written is not known."""
 
-    Access counts change without a change count, so each record carries the touch counter it was read at. At another touch
-    counter only its access count and last access are read again. An entry is valid for exactly one pair of counters, hence
-    threads and processes at different snapshots of the store cannot mislead each other.
+
+class RecordCache:
+    """Present records at the newest change count seen; at the next one those stay that were not written since.
+
+    Each record carries the change counter it was read at, and is not there for readers of an older state. Access counts change
+    without a change count, so it carries the touch counter too. At another one only its access count and last access are read
+    again. Hence threads and processes at different snapshots of the store cannot mislead each other.
     """
 
     def __init__(self) -> None:
@@ -63,60 +67,72 @@ class RecordCache:
         self._entries: _Entries = {}
         self._touched = Touched()
 
-    def get(self, ids: Sequence[str], state: StoreState, read: Read, accesses: Accesses) -> dict[str, StoredRecord]:
-        """Records by id, in the given order, as of the moment that `read` and `accesses` see."""
-        entries, touched, now = self._entries_at(state), self._touched, state.touches
+    def get(
+        self, ids: Sequence[str], state: StoreState, read: Read, accesses: Accesses, changed: Changed = _cannot_tell
+    ) -> dict[str, StoredRecord]:
+        """Records by id, in the given order, as of the moment that the functions see, whose state is given."""
+        entries, touched, now, changes = self._entries_at(state, changed), self._touched, state.touches, state.changes
         last, known = touched.last, touched.covers(state)
         since, until = (touched.since, touched.until) if known else (now, now)
         found: dict[str, StoredRecord] = {}
         outdated: dict[str, StoredRecord] = {}
+        counted: dict[str, StoredRecord] = {}
         missing: list[str] = []
         for id in ids:
             entry = entries.get(id)
-            if entry is None:
+            if entry is None or entry[2] > changes:
                 missing.append(id)
                 continue
-            record, read_at = entry
+            record, read_at, _ = entry
             if read_at != now:
                 write = last.get(id)
                 if write is None:
                     current = since <= read_at <= until
-                elif known and write.count is not None and write.touches <= now and write.changes == state.changes:
+                elif known and write.count is not None and read_at < write.touches <= now:
                     record, current = _with(record, write.count, write.last_access), True
-                    entries[id] = record, now
+                    counted[id] = record
                 else:
                     current = since <= read_at <= until and write.touches <= min(read_at, now)
                 if not current:
                     outdated[id] = record
                     continue
             found[id] = record
+        if counted:
+            self._keep(counted, state)
         if not outdated and not missing:
             return found
         if outdated:
-            found |= _kept(entries, with_accesses(accesses(list(outdated)), outdated), state)
+            found |= self._keep(with_accesses(accesses(list(outdated)), outdated), state)
         if missing:
-            found |= _kept(entries, read(missing), state)
+            found |= self._keep(read(missing), state)
         return {id: found[id] for id in ids if id in found}
 
     def touched(self, ids: Collection[str], before: StoreState, after: StoreState, left: Left | None = None) -> None:
         """A write of access counts was committed, which touched these records alone; `left` tells what it left, if known."""
         self._touched = self._touched.followed(ids, before, after, left or {})
 
-    def _entries_at(self, state: StoreState) -> _Entries:
-        """The entries for a change count; a reader behind the newest count seen gets a separate dictionary."""
-        at = (state.store_id, state.changes)
+    def _entries_at(self, state: StoreState, changed: Changed) -> _Entries:
+        """The entries, brought to the state of the reader unless they are ahead of it."""
         with self._lock:
-            if at == self._at and len(self._entries) <= _MOST:
+            store_id, changes = self._at
+            if state.store_id != store_id or len(self._entries) > _MOST:
+                self._entries = {}
+            elif state.changes <= changes:
                 return self._entries
-            if at[0] == self._at[0] and at[1] < self._at[1]:
-                return {}
-            self._at, self._entries = at, {}
+            elif (written := changed(changes)) is None:
+                self._entries = {}
+            else:
+                for id in written:
+                    self._entries.pop(id, None)
+            self._at = state.store_id, state.changes
             return self._entries
 
-
-def _kept(entries: _Entries, records: Mapping[str, StoredRecord], state: StoreState) -> Mapping[str, StoredRecord]:
-    entries.update((id, (record, state.touches)) for id, record in records.items())
-    return records
+    def _keep(self, records: Mapping[str, StoredRecord], state: StoreState) -> Mapping[str, StoredRecord]:
+        """Add records, unless the entries are of another state by now."""
+        with self._lock:
+            if self._at == (state.store_id, state.changes):
+                self._entries.update((id, (record, state.touches, state.changes)) for id, record in records.items())
+        return records
 
 
 def with_accesses(

@@ -68,7 +68,42 @@ def test_a_flush_of_access_counts_reads_no_record_again(tmp_path: Path, monkeypa
         assert asked == [ids]
         store.amend({ids[2]: {"priority": "P1"}}, now=7)
         assert store.get(ids)[ids[2]].priority == "P1"
-        assert asked == [ids, ids]
+        assert asked == [ids, ids[2:]]
+
+
+def test_after_a_write_only_what_it_wrote_is_read_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[Sequence[str]] = []
+    read = reads.get
+
+    def counted(connection: apsw.Connection, ids: Sequence[str], known_at: int | None) -> dict[str, StoredRecord]:
+        asked.append(ids)
+        return read(connection, ids, known_at)
+
+    monkeypatch.setattr(reads, "get", counted)
+    with SqliteStore(tmp_path / "m.db") as store, SqliteStore(tmp_path / "m.db") as other:
+        ids = [record.id for record in store.add([Draft(text=text) for text in "abc"], now=1)]
+        store.get(ids)
+        other.touch({ids[0]: 1}, now=2)
+        ids += [record.id for record in other.add([Draft(text="d")], now=3)]
+        other.update(ids[1], {"text": "B"}, now=4)
+        found = store.get(ids)
+        assert [(found[id].text, found[id].access_count) for id in ids] == [("a", 1), ("B", 0), ("c", 0), ("d", 0)]
+        assert asked == [ids[:3], [ids[1], ids[3]]]
+        other.forget(ids[:1])
+        assert list(store.get(ids)) == ids[1:]
+
+
+def test_a_view_does_not_see_what_the_cache_has_read_since(tmp_path: Path) -> None:
+    with SqliteStore(tmp_path / "m.db") as store:
+        ids = [record.id for record in store.add([Draft(text=text) for text in "abc"], now=1)]
+        with store.view() as before:
+            assert before.get(ids[:1])[ids[0]].text == "a"
+            store.update(ids[0], {"text": "A"}, now=2)
+            (new,) = store.add([Draft(text="d")], now=3)
+            store.forget(ids[2:])
+            assert [record.text for record in store.get([*ids, new.id]).values()] == ["A", "b", "d"]
+            assert [record.text for record in before.get([*ids, new.id]).values()] == ["a", "b", "c"]
+        assert [record.text for record in store.get([*ids, new.id]).values()] == ["A", "b", "d"]
 
 
 def test_only_records_that_others_touched_are_asked_for_their_counts(
@@ -103,7 +138,7 @@ def test_a_count_written_before_a_change_is_not_given_after_it(tmp_path: Path) -
         store.get([record.id])
         store.touch({record.id: 2}, now=2)
         with sqlite3.connect(tmp_path / "m.db") as file:  # as a restored version might have it
-            file.execute("UPDATE memories SET access_count = 7")
+            file.execute("UPDATE memories SET access_count = 7, changed = (SELECT changes + 1 FROM counters)")
             file.execute("UPDATE counters SET changes = changes + 1")
         assert store.get([record.id])[record.id].access_count == 7
         other.get([record.id])

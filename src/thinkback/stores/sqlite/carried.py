@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from thinkback.stores.sqlite.threads import Line
 from thinkback.values import dataclass
 
 Rows = NDArray[np.intp]
@@ -55,6 +56,14 @@ def ending(known: Mapping[str, Rows], step: Step) -> dict[str, Rows]:
         return {}
     left = np.setdiff1d(known[ENDING], step.gone, assume_unique=True)
     return {ENDING: np.union1d(left, step.come[ends(step.after, step.come)])}
+
+
+def lines(known: Mapping[int, Line | None], step: Step) -> dict[int, Line | None]:
+    """The threads that were put in order, but for those of the rows that differ."""
+    if not known:
+        return {}
+    touched = {*step.before["thread"][step.gone].tolist(), *step.after["thread"][step.come].tolist()}
+    return {thread: line for thread, line in known.items() if thread not in touched}
 
 
 def ends(columns: Mapping[str, NDArray[Any]], rows: Rows | slice) -> NDArray[np.bool_]:

@@ -3,7 +3,7 @@
 A catalogue is immutable. A newer one may share its buffers, because it writes only after the older one's last row.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
 from functools import partial
 from operator import attrgetter
@@ -196,12 +196,14 @@ class Catalogue:
 
     def groups(self) -> dict[str, dict[str, int]]:
         """How many living rows have each kind, tier and priority, the most frequent first."""
-        return {column: dict(self.counts.get(column) or self._counted(column)) for column in NUMBERED}
+        return {column: dict(self.counted(column)) for column in NUMBERED}
 
-    def _counted(self, column: str) -> dict[str, int]:
-        names, values = NUMBERED[column], self._column(column)[self.alive] if self.dead else self._column(column)
-        counts = np.bincount(values, minlength=len(names)).tolist()
-        self.counts[column] = carried.ranked(dict(zip(map(str, names), counts, strict=True)))
+    def counted(self, column: str) -> Mapping[str, int]:
+        """How many living rows have each value of one of these; counted once, then carried from state to state."""
+        if column not in self.counts:
+            names, values = NUMBERED[column], self._column(column)[self.alive] if self.dead else self._column(column)
+            counts = np.bincount(values, minlength=len(names)).tolist()
+            self.counts[column] = carried.ranked(dict(zip(map(str, names), counts, strict=True)))
         return self.counts[column]
 
     def archived(self) -> int:
@@ -330,7 +332,7 @@ def read(connection: apsw.Connection, old: Catalogue, changes: int) -> tuple[Cat
         rows_kept=carried.ending(old.rows_kept, step),
         counts=carried.counts(old.counts, NUMBERED, step),
         facts={},
-        lines_kept={},
+        lines_kept=carried.lines(old.lines_kept, step),
         threads=old.threads if _keep_places(old, catalogue, delta.changed) else Threads(),
     )
     return catalogue, delta

@@ -115,15 +115,22 @@ class Impact:
     stemmed: bool  # whether a text has stems of a language other than English
     known: "Gains" = field(default_factory=lambda: Gains())
     made: dict[str, Floats] = field(default_factory=dict)
+    asked: list[int] = field(default_factory=lambda: [0])  # for how many rows norms were asked one by one
 
-    @property
-    def norms(self) -> Floats:
-        """k1 · (1 − b + b · D / avgdl) of every row, computed at the first search."""
-        if "norms" not in self.made:
-            average = float(self.words) / self.alive if self.alive else 1.0
-            lengths = self.lengths[: self.size].astype(np.float64)
-            self.made["norms"] = K1 * (1 - B + B * lengths / (average or 1.0))
-        return self.made["norms"]
+    def _norms(self, rows: NDArray[Any]) -> Floats:
+        """k1 · (1 − b + b · D / avgdl) of rows; kept for all once so many were asked for, as every write changes them all."""
+        known = self.made.get("norms")
+        if known is None:
+            self.asked[0] += len(rows)
+            if self.asked[0] <= self.size:
+                return self._normed(self.lengths[rows])
+            known = self.made["norms"] = self._normed(self.lengths[: self.size])
+        found: Floats = known[rows]
+        return found
+
+    def _normed(self, lengths: NDArray[np.int64]) -> Floats:
+        average = float(self.words) / self.alive if self.alive else 1.0
+        return np.asarray(K1 * (1 - B + B * lengths.astype(np.float64) / (average or 1.0)), dtype=np.float64)
 
     def scores(self, terms: Sequence[Term], catalogue: Catalogue) -> Floats:
         """The BM25 score of every row; 0 where no term occurs. Forms of a word that are given together share a weight."""
@@ -169,8 +176,8 @@ class Impact:
         hits = sum(len(rows) for rows, _ in found)
         if not hits:
             return []
-        weight, norms = idf(self.alive, hits), self.norms
-        return [(rows, weight * ((f * (K1 + 1.0)) / (f + norms[rows]))) for rows, f in found]
+        weight = idf(self.alive, hits)
+        return [(rows, weight * ((f * (K1 + 1.0)) / (f + self._norms(rows)))) for rows, f in found]
 
 
 def _postings(
@@ -363,4 +370,4 @@ def _followed(
 
 
 def _living(catalogue: Catalogue) -> int:
-    return int(np.count_nonzero(catalogue.alive & ~catalogue.among("kind", (REFLECTION,))))
+    return catalogue.size - catalogue.dead - catalogue.counted("kind").get(REFLECTION, 0)

@@ -52,6 +52,14 @@ def accesses(connection: apsw.Connection, ids: Sequence[str]) -> list[tuple[str,
     return found
 
 
+def written_since(connection: apsw.Connection, since: int) -> list[str] | None:
+    """Memories with a version of a later change count; None after a removal or a repair, which leave no ids."""
+    sql = "SELECT removed_before > ?1 OR EXISTS (SELECT 1 FROM removed WHERE changed > ?1) FROM counters"
+    if connection.execute(sql, (since,)).get:
+        return None
+    return [id for (id,) in connection.execute("SELECT id FROM memories WHERE changed > ?", (since,))]
+
+
 def page(connection: apsw.Connection, filter: Filter, limit: int | None, after: str | None) -> list[StoredRecord]:
     """Records newest first, from the one after `after`."""
     most = NO_LIMIT if limit is None else check_integer(limit, "limit")

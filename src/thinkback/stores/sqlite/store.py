@@ -284,6 +284,7 @@ class SqliteStore:
                 self._state(connection),
                 lambda missing: reads.present(connection, missing, self._at_hand(connection)),
                 lambda known: reads.accesses(connection, known),
+                lambda since: reads.written_since(connection, since),
             )
 
     def list(self, filter: Filter, limit: int | None, after: str | None = None) -> Records:
