@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from thinkback.model import Draft, Filter
 from thinkback.search.query.keywords import parse_keywords
-from thinkback.stores.sqlite import SqliteStore, impact, keywords
+from thinkback.stores.sqlite import SqliteStore, impact, keywords, rarest
 from thinkback.stores.sqlite.impact import tokens
 
 NOW = 1_770_000_000_000_000
@@ -55,14 +55,24 @@ def _search_both(store: SqliteStore, text: str, filter: Filter, limit: int) -> l
     return [[(hit.id, hit.score) for hit in hits] for hits in found]
 
 
+def _find_by_rare_terms(patch: pytest.MonkeyPatch, read_at_once: int) -> None:
+    """Even if there are few postings; those of a term are read as a whole up to so many."""
+    patch.setattr(rarest, "_PAYS_FROM", 0)
+    patch.setattr(impact, "_READ_AT_ONCE", read_at_once)
+    patch.setattr(impact, "_MOST_GAINS", 0)
+
+
 @pytest.mark.parametrize("few", [1, impact._FEW])  # how few rows pass a filter that are scored apart
-@settings(max_examples=60, deadline=None)
+@pytest.mark.parametrize("read_at_once", [None, 0, 3])
+@settings(max_examples=40, deadline=None)
 @given(steps=steps, queries=st.lists(texts, min_size=1, max_size=4), limit=st.integers(1, 6))
 def test_postings_score_as_fts5_does(
-    few: int, steps: list[tuple[str, int, str, bool]], queries: list[str], limit: int
+    few: int, read_at_once: int | None, steps: list[tuple[str, int, str, bool]], queries: list[str], limit: int
 ) -> None:
     with pytest.MonkeyPatch.context() as patch, SqliteStore(":memory:") as store:
         patch.setattr(impact, "_FEW", few)
+        if read_at_once is not None:
+            _find_by_rare_terms(patch, read_at_once)
         present: list[str] = []
         for action, place, text, search_now in steps:
             if action == "add":
@@ -81,8 +91,11 @@ def test_postings_score_as_fts5_does(
                 assert postings == fts5
 
 
-def test_a_large_corpus_that_keeps_growing_scores_the_same() -> None:
+@pytest.mark.parametrize("rare_first", [False, True])
+def test_a_large_corpus_that_keeps_growing_scores_the_same(rare_first: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     """Zipf-like words, 3,000 rows at once, then ones and tens, so that segments are built, merged and built anew."""
+    if rare_first:
+        _find_by_rare_terms(monkeypatch, 100)
     with SqliteStore(":memory:") as store:
         number = 12345
 
@@ -102,6 +115,25 @@ def test_a_large_corpus_that_keeps_growing_scores_the_same() -> None:
                 fts5, postings = _search_both(store, query, Filter(now=NOW), 50)
                 assert postings == fts5
                 assert fts5
+
+
+def test_frequent_words_are_not_read_if_the_rare_ones_decide(monkeypatch: pytest.MonkeyPatch) -> None:
+    _find_by_rare_terms(monkeypatch, 20)
+    read: set[object] = set()
+    gains = impact.Impact._gains
+
+    def counted(self, term, catalogue):
+        read.add(term)
+        return gains(self, term, catalogue)
+
+    monkeypatch.setattr(impact.Impact, "_gains", counted)
+    texts = [f"cat number {n}" for n in range(300)] + [f"cat zebra quagga {n}" for n in range(12)]
+    with SqliteStore(":memory:") as store:
+        store.add([Draft(text=text) for text in texts], NOW)
+        fts5, postings = _search_both(store, "cat zebra number nowhere", Filter(now=NOW), 5)
+        assert (postings, read) == (fts5, {b"zebra"})
+        fts5, postings = _search_both(store, "cat zebra", Filter(now=NOW), 15)  # more than have a rare word
+        assert (postings, read) == (fts5, {b"zebra", b"cat"})
 
 
 def test_words_longer_than_fts5_keeps_are_cut_as_it_cuts_them() -> None:

@@ -3,6 +3,7 @@
 Terms stand in the order of their hash, so that one search finds several; their bytes are compared, so equal hashes do no harm.
 """
 
+from bisect import bisect_left
 from collections.abc import Sequence
 from typing import Any
 from zlib import crc32
@@ -40,18 +41,11 @@ class MappedPostings:
     rows: NDArray[np.uint16]
     frequencies: NDArray[Any]
 
-    def find(self, term: bytes) -> tuple[Rows, Floats] | None:
-        """The catalogue's rows that hold a term, and its occurrences."""
-        start, end = self.place(term)
-        if start == end:
-            return None
-        return self.rows[start:end].astype(np.intp) + self.first, self.frequencies[start:end].astype(np.float64)
-
     def place(self, term: bytes) -> tuple[int, int]:
         """Where the postings of a term begin and end."""
-        hashed = crc32(term)
-        for place in range(int(self.hashes.searchsorted(np.uint32(hashed))), len(self.hashes)):
-            if self.hashes[place] != hashed:
+        hashed, hashes = crc32(term), self.hashes.data
+        for place in range(bisect_left(hashes, hashed), len(hashes)):
+            if hashes[place] != hashed:
                 break
             if self._term(place) == term:
                 return int(self.ends[place - 1]) if place else 0, int(self.ends[place])

@@ -32,6 +32,7 @@ from thinkback.stores.sqlite.columns import COLUMNS, Columns, Ids, joined
 from thinkback.stores.sqlite.generations import STORED
 from thinkback.stores.sqlite.index_cache import Mapped, View
 from thinkback.stores.sqlite.kept_vectors import KeptVectors
+from thinkback.stores.sqlite.segments import Segment
 from thinkback.stores.sqlite.vector_search import Matrix
 
 SEGMENT_ROWS = 16_384  # small enough to be written anew when one of them is forgotten
@@ -330,7 +331,7 @@ def _plan(view: View) -> Iterator[tuple[Entry | None, NDArray[np.intp]]]:
         yield None, rows
 
 
-def _overlapping(view: View, rows: NDArray[np.intp]) -> list[impacts.Segment | MappedPostings]:
+def _overlapping(view: View, rows: NDArray[np.intp]) -> list[Segment | MappedPostings]:
     segments = () if view.impact is None else view.impact.segments
     return [
         part

@@ -8,8 +8,7 @@ the term. The order of operations is FTS5's own, so a score is the same to the l
 index; rows added later are tokenised here and kept in small segments that are merged when they are of similar size.
 """
 
-from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import field, replace
 from typing import Any
 
@@ -18,13 +17,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thinkback.model import REFLECTION, Filter, Floats
-from thinkback.stores.index.postings import MappedPostings, Triples
+from thinkback.stores.index.postings import MappedPostings
 from thinkback.stores.index.reach import foremost
+from thinkback.stores.sqlite import rarest
 from thinkback.stores.sqlite.bm25 import K1, B, idf
 from thinkback.stores.sqlite.catalogue import Catalogue, Delta, Mask, Rows, retired
 from thinkback.stores.sqlite.columns import extended
 from thinkback.stores.sqlite.fulltext import COLUMNS, HISTORY, PRESENT, TOKENIZER, WEIGHTS, tokenised
-from thinkback.stores.sqlite.rows import listed
+from thinkback.stores.sqlite.segments import Segment, merged, postings_of, segment_of
 from thinkback.stores.stemming import STEMMED
 from thinkback.values import dataclass
 
@@ -33,31 +33,45 @@ _STEMMED = STEMMED.encode()
 _REBUILD_SHARE = 4  # rebuilt from the index when the later segments hold more than a quarter of the first one's rows
 _REBUILD_ROWS = 2000
 _TOKENS_KEPT = 10_000
+_LONGEST = np.iinfo(np.int32).max
+_FOUND_KEPT = 500
+_READ_AT_ONCE = 32_768  # postings of a term that are read as a whole, even if few of its rows are asked for
 _MOST_APART = 2048  # rows that are looked up in the postings one by one
 _FEW = 32  # and at most one row in so many
-_MOST_GAINS = 1_000_000  # of terms that are kept; each takes 16 bytes
+_MOST_GAINS = 2_000_000  # of terms that are kept; each takes 16 bytes
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Segment:
-    """Postings of some rows; `places[term]` is the range of its entries in `rows` and `frequencies`."""
+class Found:
+    """Where the postings of a term are: the segments with their ranges, in the order of the rows; and how many rows live."""
 
-    documents: int
-    places: dict[bytes, tuple[int, int]]
-    rows: NDArray[np.int32]
-    frequencies: Floats
+    parts: tuple[tuple[Segment | MappedPostings, int, int], ...]
+    living: int
 
-    def find(self, term: bytes) -> tuple[NDArray[np.int32], Floats] | None:
-        """The rows that hold a term, and its occurrences."""
-        place = self.places.get(term)
-        return None if place is None else (self.rows[slice(*place)], self.frequencies[slice(*place)])
+    def read(self) -> tuple[Rows, Floats]:
+        """The rows that hold the term, and its occurrences."""
+        if not self.parts:
+            return np.zeros(0, dtype=np.intp), np.zeros(0)
+        rows = np.concatenate([part.rows[start:end] for part, start, end in self.parts]).astype(np.intp)
+        rows += np.repeat([part.first for part, _, _ in self.parts], [end - start for _, start, end in self.parts])
+        found = np.concatenate([part.frequencies[start:end] for part, start, end in self.parts])
+        return rows, found.astype(np.float64, copy=False)
 
-    def triples(self) -> Triples:
-        """Every posting by itself; the ranges follow each other in the order of the terms."""
-        counts = [end - start for start, end in self.places.values()]
-        return Triples(
-            list(self.places), np.repeat(np.arange(len(counts)), counts), self.rows.astype(np.int64), self.frequencies
-        )
+    def most(self) -> float:
+        """The most occurrences in one row."""
+        return float(np.concatenate([part.frequencies[start:end] for part, start, end in self.parts]).max())
+
+    def at(self, rows: Rows) -> Iterator[tuple[Rows, Floats]]:
+        """The places of those rows, given in order, that hold the term, and its occurrences there."""
+        for part, start, end in self.parts:
+            held = part.rows[start:end]
+            low, high = np.searchsorted(rows, (part.first + int(held[0]), part.first + int(held[-1]) + 1)).tolist()
+            if low < high:
+                wanted = (rows[low:high] - part.first).astype(held.dtype)
+                found = np.searchsorted(held, wanted)
+                places = np.flatnonzero(held[found] == wanted)
+                if len(places):
+                    yield places + low, part.frequencies[start + found[places]].astype(np.float64, copy=False)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -112,9 +126,12 @@ class Impact:
     size: int  # rows of the catalogue
     words: int  # of all living rows
     alive: int  # rows that live and are no reflections
+    shortest: int  # no row with a word has fewer
     stemmed: bool  # whether a text has stems of a language other than English
     known: "Gains" = field(default_factory=lambda: Gains())
+    found: dict[bytes, "Found"] = field(default_factory=dict)  # terms that were asked for
     made: dict[str, Floats] = field(default_factory=dict)
+    sought: set[Term] = field(default_factory=set)  # terms of which few rows were asked for
     asked: list[int] = field(default_factory=lambda: [0])  # for how many rows norms were asked one by one
 
     def _norms(self, rows: NDArray[Any]) -> Floats:
@@ -128,6 +145,11 @@ class Impact:
         found: Floats = known[rows]
         return found
 
+    @property
+    def least_norm(self) -> float:
+        """No row has a lower one."""
+        return float(self._normed(np.array([self.shortest]))[0])
+
     def _normed(self, lengths: NDArray[np.int64]) -> Floats:
         average = float(self.words) / self.alive if self.alive else 1.0
         return np.asarray(K1 * (1 - B + B * lengths.astype(np.float64) / (average or 1.0)), dtype=np.float64)
@@ -138,59 +160,112 @@ class Impact:
 
     def best(self, terms: Sequence[Term], catalogue: Catalogue, passing: Mask, limit: int) -> tuple[Rows, Floats]:
         """The rows with the highest positive scores, including ties with the last one, and their scores."""
-        found, count = self._terms(terms, catalogue), int(np.count_nonzero(passing))
-        if count > min(_MOST_APART, len(passing) // _FEW) or not all(gain.in_order for gain in found):
-            scores = _summed(found, catalogue.size)
-            rows = best(scores, None if count == len(passing) else passing, limit)
-            return rows, scores[rows]
-        rows, scores = np.flatnonzero(passing), np.zeros(count)
-        for gain in found:  # term by term in their order, as for all rows
-            scores += gain.at(rows)
-        places = best(scores, None, limit)
-        return rows[places], scores[places]
+        count, asked = int(np.count_nonzero(passing)), _Asked(self, catalogue)
+        if count <= min(_MOST_APART, len(passing) // _FEW):
+            rows = np.flatnonzero(passing)
+            scores = rarest.scored(asked, terms, rows)
+            places = best(scores, None, limit)
+            return rows[places], scores[places]
+        chosen = None if count == len(passing) else passing
+        found = rarest.best(asked, terms, chosen, limit)
+        if found is not None:
+            return found
+        scores = _summed(self._terms(terms, catalogue), catalogue.size)
+        rows = best(scores, chosen, limit)
+        return rows, scores[rows]
 
     def _terms(self, terms: Sequence[Term], catalogue: Catalogue) -> list[Gain]:
-        return [self.known.get(term) or self.known.put(term, self._gains(term, catalogue)) for term in terms]
+        return [self.gain(term, catalogue) for term in terms]
+
+    def gain(self, term: Term, catalogue: Catalogue) -> Gain:
+        """What a term adds to the scores of its rows."""
+        return self.known.get(term) or self.known.put(term, self._gains(term, catalogue))
 
     def count(self, term: bytes, catalogue: Catalogue) -> int:
         """How many living rows hold a term."""
-        known = self.known.get(term)
-        if known is not None:
-            return len(known.rows)
-        total = 0
-        for segment in self.segments:
-            if isinstance(segment, MappedPostings) and not catalogue.dead:
-                start, end = segment.place(term)
-                total += end - start
-            elif (found := _postings(segment, term, catalogue)) is not None:
-                total += len(found[0])
-        return total
+        return self.find(term, catalogue).living
 
-    def _gains(self, term: Term, catalogue: Catalogue) -> list[tuple[NDArray[Any], Floats]]:
-        found = [
-            postings
-            for form in ((term,) if isinstance(term, bytes) else term)
-            for segment in self.segments
-            if (postings := _postings(segment, form, catalogue)) is not None
-        ]
-        hits = sum(len(rows) for rows, _ in found)
+    def find(self, term: bytes, catalogue: Catalogue) -> Found:
+        """Where the postings of a term are."""
+        found = self.found.get(term)
+        if found is None:
+            places = ((segment, *segment.place(term)) for segment in self.segments)
+            parts = tuple((segment, start, end) for segment, start, end in places if start < end)
+            found = Found(parts, sum(end - start for _, start, end in parts))
+            if catalogue.dead:
+                found = replace(found, living=int(np.count_nonzero(catalogue.alive[found.read()[0]])))
+            if len(self.found) >= _FOUND_KEPT:
+                self.found.clear()
+            self.found[term] = found
+        return found
+
+    def asked_again(self, term: Term) -> bool:
+        """Whether this was asked of the term before."""
+        before = term in self.sought
+        self.sought.add(term)
+        return before
+
+    def _gains(self, term: Term, catalogue: Catalogue) -> list[tuple[Rows, Floats]]:
+        found = [self.find(form, catalogue) for form in _forms(term)]
+        hits = sum(one.living for one in found)
         if not hits:
             return []
-        weight = idf(self.alive, hits)
-        return [(rows, weight * ((f * (K1 + 1.0)) / (f + self._norms(rows)))) for rows, f in found]
+        weight, gains = idf(self.alive, hits), []
+        for one in found:
+            rows, frequencies = one.read()
+            if catalogue.dead:
+                living = catalogue.alive[rows]
+                rows, frequencies = rows[living], frequencies[living]
+            gains.append((rows, self.added(weight, rows, frequencies)))
+        return gains
+
+    def added(self, weight: float, rows: NDArray[Any], f: Floats) -> Floats:
+        """What a term of this weight adds to rows in which it occurs f times."""
+        return weight * ((f * (K1 + 1.0)) / (f + self._norms(rows)))
 
 
-def _postings(
-    segment: Segment | MappedPostings, term: bytes, catalogue: Catalogue
-) -> tuple[NDArray[Any], Floats] | None:
-    found = segment.find(term)
-    if found is None:
-        return None
-    rows, frequencies = found
-    if catalogue.dead:
-        living = catalogue.alive[rows]
-        rows, frequencies = rows[living], frequencies[living]
-    return rows, frequencies
+class _Asked:
+    """The terms of one question, as they are looked up in an index."""
+
+    def __init__(self, index: Impact, catalogue: Catalogue) -> None:
+        self._index, self._catalogue = index, catalogue
+
+    def hits(self, term: Term) -> int:
+        return sum(self._index.count(form, self._catalogue) for form in _forms(term))
+
+    def most(self, term: Term) -> float:
+        weight, norm = idf(self._index.alive, self.hits(term)), self._index.least_norm
+        frequent = [self._index.find(form, self._catalogue) for form in _forms(term)]
+        return sum(weight * ((f * (K1 + 1.0)) / (f + norm)) for one in frequent if one.parts for f in (one.most(),))
+
+    def gains(self, term: Term) -> tuple[Rows, Floats]:
+        gain = self._index.gain(term, self._catalogue)
+        if gain.in_order:
+            return gain.rows, gain.gains
+        rows, places = np.unique(gain.rows, return_inverse=True)
+        return rows, np.bincount(places, gain.gains, len(rows))  # type: ignore[return-value]
+
+    def add(self, scores: Floats, rows: Rows, term: Term) -> None:
+        known = self._index.known.get(term)
+        if known is not None and known.in_order:
+            scores += known.at(rows)
+            return
+        hits = self.hits(term)
+        if not hits:
+            return
+        if known is None and (hits <= _READ_AT_ONCE or (hits <= _MOST_GAINS // 16 and self._index.asked_again(term))):
+            gain = self._index.gain(term, self._catalogue)
+            if gain.in_order:
+                scores += gain.at(rows)
+                return
+        weight = idf(self._index.alive, hits)
+        for form in _forms(term):
+            for places, frequencies in self._index.find(form, self._catalogue).at(rows):
+                scores[places] += self._index.added(weight, rows[places], frequencies)
+
+
+def _forms(term: Term) -> tuple[bytes, ...]:
+    return (term,) if isinstance(term, bytes) else term
 
 
 def _summed(found: Sequence[Gain], size: int) -> Floats:
@@ -237,23 +312,8 @@ def build(connection: apsw.Connection, catalogue: Catalogue) -> Impact:
     rows, here = catalogue.find(codes // len(COLUMNS))
     weights = np.array(WEIGHTS)[codes % len(COLUMNS)]
     lengths = np.bincount(rows[here], minlength=catalogue.size)
-    segment = _segment([term for term, _, _ in found], owners[here], rows[here], weights[here], catalogue.size)
+    segment = segment_of([term for term, _, _ in found], owners[here], rows[here], weights[here], catalogue.size)
     return measured((segment,), lengths, catalogue)
-
-
-def _segment(terms: Sequence[bytes], owners: Rows, rows: Rows, weights: Floats, documents: int) -> Segment:
-    """A segment from single occurrences: term number, row and weight of each."""
-    order = np.lexsort((rows, owners))
-    owners, rows, weights = owners[order], rows[order], weights[order]
-    first = np.ones(len(rows), dtype=np.bool_)
-    first[1:] = (owners[1:] != owners[:-1]) | (rows[1:] != rows[:-1])
-    starts = np.flatnonzero(first)
-    # FTS5 sums a row's weights sequentially, as add.at does; reduceat uses pairwise summation.
-    frequencies = np.zeros(len(starts))
-    np.add.at(frequencies, np.cumsum(first) - 1, weights)
-    bounds = np.searchsorted(owners[starts], np.arange(len(terms) + 1)).tolist()
-    places = {term: (bounds[n], bounds[n + 1]) for n, term in enumerate(terms)}
-    return Segment(documents, places, rows[starts].astype(np.int32), frequencies)
 
 
 def follow(old: Impact, connection: apsw.Connection, catalogue: Catalogue, delta: Delta) -> Impact | None:
@@ -265,10 +325,10 @@ def follow(old: Impact, connection: apsw.Connection, catalogue: Catalogue, delta
     if not len(delta.appended):
         return _followed(old, old.segments, old.lengths, catalogue, delta, old.stemmed) if len(delta.died) else old
     places = dict(zip(catalogue.seqs[delta.appended].tolist(), delta.appended.tolist(), strict=True))
-    segment, tail = _tokenised(connection, PRESENT, places)
+    segment, tail = postings_of(connection, PRESENT, places)
     lengths = extended(old.lengths, int(delta.appended[0]), tail)
-    stemmed = old.stemmed or segment.find(_STEMMED) is not None
-    return _followed(old, _merged((*old.segments, segment)), lengths, catalogue, delta, stemmed)
+    stemmed = old.stemmed or segment.place(_STEMMED) != (0, 0)
+    return _followed(old, merged((*old.segments, segment)), lengths, catalogue, delta, stemmed)
 
 
 def known(
@@ -280,7 +340,7 @@ def known(
     """
     everything = Filter(now=then, known_at=then, everything=True, without_kinds=(REFLECTION,))
     past = retired(connection, everything)
-    segment, tail = _tokenised(connection, HISTORY, {seq: catalogue.size + n for n, seq in enumerate(past.tolist())})
+    segment, tail = postings_of(connection, HISTORY, {seq: catalogue.size + n for n, seq in enumerate(past.tolist())})
     alive = np.concatenate([catalogue.mask(everything, connection), np.ones(len(past), dtype=np.bool_)])
     kinds = np.concatenate([catalogue.columns["kind"][: catalogue.size], np.zeros(len(past), dtype=np.uint8)])
     # Of the catalogue only what scores need; no present memory is a reflection here.
@@ -301,59 +361,15 @@ def known(
     return measured((*old.segments, segment), lengths, earlier), earlier, past
 
 
-def _tokenised(connection: apsw.Connection, table: str, places: Mapping[int, int]) -> tuple[Segment, NDArray[np.int64]]:
-    """Postings of versions, by their numbers, in rows that follow each other."""
-    tokenizer = connection.fts5_tokenizer(TOKENIZER[0], list(TOKENIZER[1:]))
-    sql = f"SELECT rowid, {', '.join(COLUMNS)} FROM {table} WHERE rowid IN (SELECT value FROM json_each(?))"
-    lengths, first = np.zeros(len(places), dtype=np.int64), min(places.values(), default=0)
-    numbers: dict[bytes, int] = {}
-    occurrences: list[tuple[int, int, float]] = []
-    for seq, *columns in connection.execute(sql, (listed(list(places)),)):
-        row = places[seq]
-        for text, weight in zip(columns, WEIGHTS, strict=True):
-            words = tokenised(tokenizer, text.encode())
-            lengths[row - first] += len(words)
-            occurrences += [(numbers.setdefault(word, len(numbers)), row, weight) for word in words]
-    owners, rows, weights = zip(*occurrences, strict=True) if occurrences else ((), (), ())
-    arrays = np.array(owners, dtype=np.intp), np.array(rows, dtype=np.intp), np.array(weights, dtype=np.float64)
-    return _segment(list(numbers), *arrays, len(places)), lengths
-
-
-def _merged(segments: tuple[Segment | MappedPostings, ...]) -> tuple[Segment | MappedPostings, ...]:
-    """Merge the last two segments while they are of similar size; the first, built from the index, is never merged."""
-    while len(segments) > 2:
-        before, last = segments[-2:]
-        if isinstance(before, MappedPostings) or isinstance(last, MappedPostings):
-            break
-        if before.documents > 2 * last.documents:
-            break
-        segments = (*segments[:-2], _joined((before, last)))
-    return segments
-
-
-def _joined(segments: Iterable[Segment]) -> Segment:
-    parts: dict[bytes, list[tuple[Segment, int, int]]] = defaultdict(list)
-    documents = 0
-    for segment in segments:
-        documents += segment.documents
-        for term, (start, end) in segment.places.items():
-            parts[term].append((segment, start, end))
-    rows, frequencies, places, at = [], [], {}, 0
-    for term, pieces in parts.items():
-        rows += [segment.rows[start:end] for segment, start, end in pieces]
-        frequencies += [segment.frequencies[start:end] for segment, start, end in pieces]
-        places[term] = (at, at := at + sum(end - start for _, start, end in pieces))
-    return Segment(documents, places, np.concatenate(rows), np.concatenate(frequencies))
-
-
 def measured(
     segments: tuple[Segment | MappedPostings, ...], lengths: NDArray[np.int64], catalogue: Catalogue
 ) -> Impact:
     """The index of these segments; `lengths` are those of the rows."""
     here = lengths[: catalogue.size]
     words = int((here[catalogue.alive] if catalogue.dead else here).sum())
-    stemmed = any(segment.find(_STEMMED) is not None for segment in segments)
-    return Impact(segments, lengths, catalogue.size, words, _living(catalogue), stemmed)
+    stemmed = any(segment.place(_STEMMED) != (0, 0) for segment in segments)
+    shortest = int(here.min(where=here > 0, initial=_LONGEST))
+    return Impact(segments, lengths, catalogue.size, words, _living(catalogue), shortest, stemmed)
 
 
 def _followed(
@@ -366,7 +382,9 @@ def _followed(
 ) -> Impact:
     """The same as `measured`, from what an older index has counted."""
     words = old.words + int(lengths[delta.appended].sum()) - int(lengths[delta.died].sum())
-    return Impact(segments, lengths, catalogue.size, words, _living(catalogue), stemmed)
+    new = lengths[delta.appended]
+    shortest = int(new.min(where=new > 0, initial=old.shortest))
+    return Impact(segments, lengths, catalogue.size, words, _living(catalogue), shortest, stemmed)
 
 
 def _living(catalogue: Catalogue) -> int:

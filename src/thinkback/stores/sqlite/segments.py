@@ -1,0 +1,104 @@
+"""Postings in memory: of rows that were added since the derived index was written, or of all where there is none."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+
+import apsw
+import numpy as np
+from numpy.typing import NDArray
+
+from thinkback.model import Floats
+from thinkback.stores.index.postings import MappedPostings, Triples
+from thinkback.stores.sqlite.fulltext import COLUMNS, TOKENIZER, WEIGHTS, tokenised
+from thinkback.stores.sqlite.rows import listed
+from thinkback.values import dataclass
+
+Rows = NDArray[np.intp]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Segment:
+    """Postings of some rows; `places[term]` is the range of its entries in `rows` and `frequencies`."""
+
+    documents: int
+    places: dict[bytes, tuple[int, int]]
+    rows: NDArray[np.int32]
+    frequencies: Floats
+
+    @property
+    def first(self) -> int:
+        """What is added to its rows: they are the catalogue's."""
+        return 0
+
+    def place(self, term: bytes) -> tuple[int, int]:
+        """Where the postings of a term begin and end."""
+        return self.places.get(term, (0, 0))
+
+    def triples(self) -> Triples:
+        """Every posting by itself; the ranges follow each other in the order of the terms."""
+        counts = [end - start for start, end in self.places.values()]
+        return Triples(
+            list(self.places), np.repeat(np.arange(len(counts)), counts), self.rows.astype(np.int64), self.frequencies
+        )
+
+
+def segment_of(terms: Sequence[bytes], owners: Rows, rows: Rows, weights: Floats, documents: int) -> Segment:
+    """A segment from single occurrences: term number, row and weight of each."""
+    order = np.lexsort((rows, owners))
+    owners, rows, weights = owners[order], rows[order], weights[order]
+    first = np.ones(len(rows), dtype=np.bool_)
+    first[1:] = (owners[1:] != owners[:-1]) | (rows[1:] != rows[:-1])
+    starts = np.flatnonzero(first)
+    # FTS5 sums a row's weights sequentially, as add.at does; reduceat uses pairwise summation.
+    frequencies = np.zeros(len(starts))
+    np.add.at(frequencies, np.cumsum(first) - 1, weights)
+    bounds = np.searchsorted(owners[starts], np.arange(len(terms) + 1)).tolist()
+    places = {term: (bounds[n], bounds[n + 1]) for n, term in enumerate(terms)}
+    return Segment(documents, places, rows[starts].astype(np.int32), frequencies)
+
+
+def postings_of(
+    connection: apsw.Connection, table: str, places: Mapping[int, int]
+) -> tuple[Segment, NDArray[np.int64]]:
+    """Postings of versions, by their numbers, in rows that follow each other."""
+    tokenizer = connection.fts5_tokenizer(TOKENIZER[0], list(TOKENIZER[1:]))
+    sql = f"SELECT rowid, {', '.join(COLUMNS)} FROM {table} WHERE rowid IN (SELECT value FROM json_each(?))"
+    lengths, first = np.zeros(len(places), dtype=np.int64), min(places.values(), default=0)
+    numbers: dict[bytes, int] = {}
+    occurrences: list[tuple[int, int, float]] = []
+    for seq, *columns in connection.execute(sql, (listed(list(places)),)):
+        row = places[seq]
+        for text, weight in zip(columns, WEIGHTS, strict=True):
+            words = tokenised(tokenizer, text.encode())
+            lengths[row - first] += len(words)
+            occurrences += [(numbers.setdefault(word, len(numbers)), row, weight) for word in words]
+    owners, rows, weights = zip(*occurrences, strict=True) if occurrences else ((), (), ())
+    arrays = np.array(owners, dtype=np.intp), np.array(rows, dtype=np.intp), np.array(weights, dtype=np.float64)
+    return segment_of(list(numbers), *arrays, len(places)), lengths
+
+
+def merged(segments: tuple[Segment | MappedPostings, ...]) -> tuple[Segment | MappedPostings, ...]:
+    """Merge the last two segments while they are of similar size; the first, built from the index, is never merged."""
+    while len(segments) > 2:
+        before, last = segments[-2:]
+        if isinstance(before, MappedPostings) or isinstance(last, MappedPostings):
+            break
+        if before.documents > 2 * last.documents:
+            break
+        segments = (*segments[:-2], _joined((before, last)))
+    return segments
+
+
+def _joined(segments: Iterable[Segment]) -> Segment:
+    parts: dict[bytes, list[tuple[Segment, int, int]]] = defaultdict(list)
+    documents = 0
+    for segment in segments:
+        documents += segment.documents
+        for term, (start, end) in segment.places.items():
+            parts[term].append((segment, start, end))
+    rows, frequencies, places, at = [], [], {}, 0
+    for term, pieces in parts.items():
+        rows += [segment.rows[start:end] for segment, start, end in pieces]
+        frequencies += [segment.frequencies[start:end] for segment, start, end in pieces]
+        places[term] = (at, at := at + sum(end - start for _, start, end in pieces))
+    return Segment(documents, places, np.concatenate(rows), np.concatenate(frequencies))
