@@ -142,7 +142,7 @@ def test_rankings_are_equal_with_and_without_the_index(
 ) -> None:
     if seed % 2:  # search by the rarest words, and look others up
         monkeypatch.setattr(rarest, "_PAYS_FROM", 0)
-        monkeypatch.setattr(impact, "_READ_AT_ONCE", 20)
+        monkeypatch.setattr(impact, "_READ_AT_ONCE", 1)
     made = Random(tmp_path / "memory.db", seed)
     for turn in range(6):
         made.add(60)

@@ -5,7 +5,7 @@ A catalogue is immutable. A newer one may share its buffers, because it writes o
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
-from functools import partial
+from functools import partial, reduce
 from operator import attrgetter
 from typing import Any, TypeVar
 
@@ -29,6 +29,7 @@ T = TypeVar("T")
 
 _MASKS_KEPT = 32
 _LINES_KEPT = 5_000
+_FEW = 8  # if fewer than one row in so many passes, only those are looked at
 _SELECT = (
     "SELECT m.seq, m.id, m.date, m.valid_to, m.expires_at, m.archived_at IS NOT NULL, m.trust, m.recorded_at, "
     "m.thread, m.position, m.kind, m.tier, m.priority "
@@ -176,15 +177,17 @@ class Catalogue:
 
     def _tested(self, filter: Filter, connection: apsw.Connection) -> Mask:
         """Which rows pass everything but the ids and the conditions on what has an end."""
-        passing = self.alive
-        for name, test in self._tests(filter):
-            passing = passing & self.kept(name, test)
-        for tag in filter.tags:
-            passing = passing & self.kept(("tag", tag), partial(self._tagged, tag, connection))
-        if _of_others(filter) == _NO_OTHERS:
-            return passing
-        rest = Filter(now=filter.now, everything=True, **dict(zip(_OTHERS, _of_others(filter), strict=True)))
-        return passing & self._only(versions(connection, rest))
+        masks = [self.alive, *(self.kept(name, test) for name, test in self._tests(filter))]
+        masks += [self.kept(("tag", tag), partial(self._tagged, tag, connection)) for tag in filter.tags]
+        if (others := _of_others(filter)) != _NO_OTHERS:
+            rest = Filter(now=filter.now, everything=True, **dict(zip(_OTHERS, others, strict=True)))
+            rows = self.rows(versions(connection, rest))
+            if len(rows) * _FEW < self.size:  # then the others need no look
+                for mask in masks:
+                    rows = rows[mask[rows]]
+                return self._of(rows)
+            masks.append(self._of(rows))
+        return reduce(np.logical_and, masks)
 
     def _tagged(self, tag: str, connection: apsw.Connection) -> Mask:
         return self._only(integers(connection, "SELECT seq FROM memory_tags WHERE tag = ?", (tag,)))
@@ -215,8 +218,11 @@ class Catalogue:
         return ~self._only(seqs)
 
     def _only(self, seqs: NDArray[np.int64]) -> Mask:
+        return self._of(self.rows(seqs))
+
+    def _of(self, rows: Rows) -> Mask:
         mask = np.zeros(self.size, dtype=np.bool_)
-        mask[self.rows(seqs)] = True
+        mask[rows] = True
         return mask
 
     def _ending(self) -> Rows:

@@ -35,7 +35,7 @@ _REBUILD_ROWS = 2000
 _TOKENS_KEPT = 10_000
 _LONGEST = np.iinfo(np.int32).max
 _FOUND_KEPT = 500
-_READ_AT_ONCE = 32_768  # postings of a term that are read as a whole, even if few of its rows are asked for
+_READ_AT_ONCE = 512  # postings are read as fast as one row is looked up in a segment
 _MOST_APART = 2048  # rows that are looked up in the postings one by one
 _FEW = 32  # and at most one row in so many
 _MOST_GAINS = 2_000_000  # of terms that are kept; each takes 16 bytes
@@ -63,10 +63,12 @@ class Found:
 
     def at(self, rows: Rows) -> Iterator[tuple[Rows, Floats]]:
         """The places of those rows, given in order, that hold the term, and its occurrences there."""
-        for part, start, end in self.parts:
-            held = part.rows[start:end]
-            low, high = np.searchsorted(rows, (part.first + int(held[0]), part.first + int(held[-1]) + 1)).tolist()
+        lows = [part.first + int(part.rows[start]) for part, start, _ in self.parts]
+        highs = [part.first + int(part.rows[end - 1]) + 1 for part, _, end in self.parts]
+        bounds = zip(np.searchsorted(rows, lows).tolist(), np.searchsorted(rows, highs).tolist(), strict=True)
+        for (part, start, end), (low, high) in zip(self.parts, bounds, strict=True):
             if low < high:
+                held = part.rows[start:end]
                 wanted = (rows[low:high] - part.first).astype(held.dtype)
                 found = np.searchsorted(held, wanted)
                 places = np.flatnonzero(held[found] == wanted)
@@ -253,7 +255,9 @@ class _Asked:
         hits = self.hits(term)
         if not hits:
             return
-        if known is None and (hits <= _READ_AT_ONCE or (hits <= _MOST_GAINS // 16 and self._index.asked_again(term))):
+        parts = sum(len(self._index.find(form, self._catalogue).parts) for form in _forms(term))
+        few = hits <= _READ_AT_ONCE * min(len(rows), parts)
+        if known is None and (few or (hits <= _MOST_GAINS // 16 and self._index.asked_again(term))):
             gain = self._index.gain(term, self._catalogue)
             if gain.in_order:
                 scores += gain.at(rows)

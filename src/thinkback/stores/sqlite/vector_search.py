@@ -84,9 +84,9 @@ class Chosen:
     passing: Mask
     own: Mask
     owned: int  # how many of `own`
-    coded: Mask
+    coded: Mask | None  # None if they are few
     count: int  # how many of `coded`
-    few: Rows | None  # the rows of `coded`, if those alone are looked at
+    few: Rows | None  # the rows of `coded`, if they are
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -166,16 +166,31 @@ class Matrix:
         """The rows of a mask, which nobody writes to; legs and searches ask with the same masks."""
         found = self.chosen.get(id(passing))
         if found is None:
-            wanted = passing & self.filled
-            own = wanted[self.own[: self.held]]
-            coded = wanted[: self._end] if self.coded is None else (wanted & self.coded)[: self._end]
-            count = int(np.count_nonzero(coded))
-            few = np.flatnonzero(coded) if count * _FEW < len(coded) else None
-            found = Chosen(passing, own, int(np.count_nonzero(own)), coded, count, few)
+            places = self.own[: self.held]
+            own = passing[places] & self.filled[places]
+            few = self._few_coded(passing)
+            if few is not None:
+                found = Chosen(passing, own, int(np.count_nonzero(own)), None, len(few), few)
+            else:
+                coded = self._coded(passing)
+                found = Chosen(passing, own, int(np.count_nonzero(own)), coded, int(np.count_nonzero(coded)), None)
             if len(self.chosen) >= _MASKS_KEPT:
                 self.chosen.clear()
             self.chosen[id(passing)] = found
         return found
+
+    def _coded(self, passing: Mask) -> Mask:
+        wanted = passing & self.filled
+        return wanted[: self._end] if self.coded is None else (wanted & self.coded)[: self._end]
+
+    def _few_coded(self, passing: Mask) -> Rows | None:
+        """The coded rows of a mask if few pass; no other row is looked at."""
+        within = passing[: self._end]
+        if int(np.count_nonzero(within)) * _FEW >= len(within):
+            return None
+        rows = np.flatnonzero(within)
+        rows = rows[self.filled[rows]]
+        return rows if self.coded is None else rows[self.coded[rows]]
 
     @property
     def _end(self) -> int:
@@ -199,7 +214,7 @@ class Matrix:
     def _in_blocks(self, asked: Asked, chosen: Chosen, limit: int, approximately: bool) -> list[Part]:
         wanted, count, rows, end = chosen.coded, chosen.count, chosen.few, self._end
         if approximately and count:
-            wanted = self._narrowed_by_graphs(asked.query, wanted, limit)
+            wanted = self._narrowed_by_graphs(asked.query, self._coded(chosen.passing), limit)
             count = int(np.count_nonzero(wanted))
             rows = np.flatnonzero(wanted) if count * _FEW < end else None
         if not count:
