@@ -69,6 +69,7 @@ class Catalogue:
     counts: dict[str, dict[str, int]] = field(default_factory=dict)  # by kind, tier and priority, at this state
     facts: dict[str, Any] = field(default_factory=dict)  # what else was read of this state
     lines_kept: dict[int, Line | None] = field(default_factory=dict)  # by the number of the thread, at this state
+    counted_masks: dict[int, tuple[Mask, int]] = field(default_factory=dict)  # by identity, at this state
     threads: Threads = field(default_factory=Threads)  # for this state and those that follow from it
 
     @classmethod
@@ -165,6 +166,16 @@ class Catalogue:
         if filter.ids is None:
             return passing
         return passing & self._only(versions(connection, Filter(now=filter.now, everything=True, ids=filter.ids)))
+
+    def count(self, filter: Filter, connection: apsw.Connection) -> int:
+        """How many rows pass a filter; of a mask that is kept, they are counted once."""
+        mask = self.mask(filter, connection)
+        last = self.counted_masks.get(id(mask))
+        if last is None or last[0] is not mask:
+            if len(self.counted_masks) >= _MASKS_KEPT:
+                self.counted_masks.clear()
+            last = self.counted_masks[id(mask)] = mask, int(np.count_nonzero(mask))
+        return last[1]
 
     def kept(self, name: Any, made: Callable[[], Mask]) -> Mask:
         """The mask of that name at this state; not to be written to."""
@@ -335,6 +346,7 @@ def read(connection: apsw.Connection, old: Catalogue, changes: int) -> tuple[Cat
         dead=old.dead + len(died),
         masks={},
         lasting={},
+        counted_masks={},
         rows_kept=carried.ending(old.rows_kept, step),
         counts=carried.counts(old.counts, NUMBERED, step),
         facts={},

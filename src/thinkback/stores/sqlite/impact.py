@@ -360,6 +360,7 @@ def known(
         counts={},
         facts={},
         lines_kept={},
+        counted_masks={},
     )
     lengths = np.concatenate([old.lengths[: catalogue.size], tail])
     return measured((*old.segments, segment), lengths, earlier), earlier, past

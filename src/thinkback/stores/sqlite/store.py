@@ -300,7 +300,7 @@ class SqliteStore:
             view = None if filter.known_at is not None else self._catalogued(connection)
             if view is None:
                 return reads.count(connection, filter)
-            return int(np.count_nonzero(view.catalogue.mask(filter, connection)))
+            return view.catalogue.count(filter, connection)
 
     def _catalogued(self, connection: apsw.Connection) -> View | None:
         """The columns in memory, if a search has read them or there are files to map."""
