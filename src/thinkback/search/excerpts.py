@@ -23,6 +23,7 @@ from thinkback.search.once import Once
 from thinkback.search.query.parse import Query
 from thinkback.search.speakers import asks_assistant, in_first_person
 from thinkback.stores.base import Store
+from thinkback.stores.together import HeldPassages
 from thinkback.values import dataclass
 
 NEAR, COVERED, FREQUENT, ASKER = 0.3, 0.35, 0.35, 0.8  # the weights of cosine, coverage, bm25 and asker
@@ -42,9 +43,12 @@ def _parts(record: StoredRecord) -> Sequence[Span]:
 class Excerpts:
     """The passages that a search shows, chosen when they are asked for; `order` has the ids of the candidates, best first."""
 
-    def __init__(self, query: Query, order: Sequence[str], runs: Sequence[Run], store: Store) -> None:
+    def __init__(
+        self, query: Query, order: Sequence[str], runs: Sequence[Run], store: Store, held: HeldPassages | None = None
+    ) -> None:
         self._query = query
         self._store = store
+        self._held = held
         self._best = {
             hit.id: hit.passage for run in runs for hit in (*run.hits, *run.filled) if hit.passage is not None
         }
@@ -65,7 +69,7 @@ class Excerpts:
         if record.id not in self._chosen:
             if self._present(record) and record.id not in self._read:
                 at = self._long.index(record.id)
-                self._read |= self._store.passages(self._long[at : at + _AT_ONCE])
+                self._read_passages(self._long[at : at + _AT_ONCE])
             self.choose([record])
         return self._chosen[record.id]
 
@@ -83,12 +87,20 @@ class Excerpts:
             return
         missing = [record.id for record in long if self._present(record) and record.id not in self._read]
         if missing:
-            self._read |= self._store.passages(missing)
+            self._read_passages(missing)
         parts = [part for record in long if (part := self._split(record)).spans]
         if parts:
             best = Table.of(parts, self._stems).best(self._query.vector, self._own)
             for part, place in zip(parts, best, strict=True):
                 self._chosen[part.record.id] = Passage.of(part.spans[place], part.record.text)
+
+    def _read_passages(self, ids: Sequence[str]) -> None:
+        """Read passages from memory as far as they are there, and from the store."""
+        if self._held is not None:
+            self._read |= self._held(ids)
+        others = [id for id in ids if id not in self._read]
+        if others:
+            self._read |= self._store.passages(others)
 
     def _split(self, record: StoredRecord) -> "Split":
         stored = self._read.get(record.id) if self._present(record) else None

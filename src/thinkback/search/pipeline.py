@@ -34,7 +34,7 @@ from thinkback.search.signals.updates import Updates
 from thinkback.search.thread_order import gaps
 from thinkback.search.trace import Recall, Trace, WhyNot
 from thinkback.stores.base import Store, StoreState
-from thinkback.stores.together import reads_together
+from thinkback.stores.together import held_passages, reads_together
 
 if TYPE_CHECKING:
     from thinkback.models.chat import Chat
@@ -56,7 +56,7 @@ def search(
     ordered = rank(gathered, recipe)
     notes.lap("rank")
     verdicts: Mapping[str, float] = {}
-    excerpts = Excerpts(gathered.query, ordered.ids(), gathered.runs, engine.store)
+    excerpts = Excerpts(gathered.query, ordered.ids(), gathered.runs, engine.store, gathered.passages)
     if gathered.searched:
         ordered, verdicts = cross_encode(ordered, gathered.query, recipe, engine, notes, excerpts)
     notes.lap("cross-encode")
@@ -159,7 +159,7 @@ def gather(query: Query, recipe: Recipe, engine: Engine, notes: Notes) -> Gather
     edges = engine.store.edges(ids, query.filter, most, threads) if most and ids else {}
     between = gaps([records[id] for id in ids], query.filter, engine.store, steps) if steps else None
     vectors = engine.store.vectors(ids) if recipe.selection.diversity > 0 and ids else {}
-    return Gathered(query, tuple(runs), records, edges, between, vectors)
+    return Gathered(query, tuple(runs), records, edges, between, vectors, held_passages(engine.store))
 
 
 def _heard(query: Query, runs: list[Run], engine: Engine, notes: Notes) -> list[Run]:

@@ -13,6 +13,7 @@ from thinkback.search.recipes.model import How, Recipe, Term
 from thinkback.search.signals import Links, Scene, Skip
 from thinkback.search.thread_order import places
 from thinkback.search.traits import traits
+from thinkback.stores.together import HeldPassages
 from thinkback.values import dataclass
 
 NEWEST = "newest"  # the run used when there was nothing to search by
@@ -28,6 +29,7 @@ class Gathered:
     edges: Mapping[str, Sequence[StoredEdge]] = field(default_factory=dict)
     gaps: Mapping[tuple[str, str], int] | None = None
     vectors: Mapping[str, Vector] = field(default_factory=dict)
+    passages: HeldPassages | None = None
 
     @property
     def searched(self) -> bool:

@@ -13,7 +13,7 @@ from typing import Any, Protocol, cast
 
 import numpy as np
 
-from thinkback.model import Draft, Filter, KeywordQuery, KeywordTerm
+from thinkback.model import Draft, Filter, KeywordQuery, KeywordTerm, Passages
 from thinkback.stores.base import EmbeddingSpace, Records, Store
 from thinkback.values import dataclass
 
@@ -28,6 +28,9 @@ NOTHING: Mapping[str, Any] = {
     "count": 0,
     "edges": {},
 }  # what a rehearsal finds, by method
+
+
+HeldPassages = Callable[[Sequence[str]], Mapping[str, Passages]]
 
 
 class ReadsTogether(Protocol):
@@ -63,6 +66,14 @@ class FindsAll(Protocol):
         ...
 
 
+class HoldsPassages(Protocol):
+    """A store whose views hold passages in memory."""
+
+    def held_passages(self) -> HeldPassages | None:
+        """What reads passages of memories that the view found, some or all; it outlasts the view. None if none are held."""
+        ...
+
+
 class JoinsWrites(Protocol):
     """A store that can commit short writes of several threads together."""
 
@@ -80,6 +91,11 @@ def holding_all(store: Store, query: KeywordQuery, filter: Filter, limit: int) -
     """The ids of memories that hold all words of a query: all of them, or the best if there are more than so many."""
     found = cast(FindsAll, store).holding_all(query.terms, filter, limit) if hasattr(store, "holding_all") else None
     return [hit.id for hit in store.search_keywords(query, filter, limit)] if found is None else found
+
+
+def held_passages(store: Store) -> HeldPassages | None:
+    """What reads passages from memory, if the store holds any."""
+    return cast(HoldsPassages, store).held_passages() if hasattr(store, "held_passages") else None
 
 
 def reads_together(store: Store) -> ReadsTogether | None:

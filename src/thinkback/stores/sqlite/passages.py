@@ -8,7 +8,7 @@ next full reading; no search sees them, because a filter is evaluated on what th
 import threading
 from collections.abc import Sequence
 from dataclasses import field, replace
-from itertools import groupby
+from itertools import groupby, pairwise
 from typing import Any
 
 import apsw
@@ -56,12 +56,23 @@ class Held:
         found = self.kept.get(self.size)
         if found is None:
             self.kept.clear()  # without the inverse NumPy would import its masked arrays
-            found = self.kept[self.size] = Owners(*np.unique(self.places[: self.size, 1], return_inverse=True))
+            of_versions = np.unique(self.places[: self.size, 1], return_index=True, return_inverse=True, return_counts=True)
+            found = self.kept[self.size] = Owners(*of_versions)
         return found
 
     def versions(self) -> Numbers:
         """The versions that have passages, in ascending order."""
         return self.owners().versions
+
+    def of(self, version: int) -> Passages | None:
+        """The passages of a version; None if it has none, or if only the file can tell which are the present ones."""
+        rows = self.owners().rows_of(version)
+        places = self.places[rows].tolist()
+        spans = tuple([Span(start, end) for _, owner, start, end in places if owner == version])
+        in_order = all(one.end <= other.start for one, other in pairwise(spans))
+        if not spans or len(spans) < len(places) or not in_order:  # passages that were written anew lie apart or twice
+            return None
+        return Passages(spans, self.rows[rows])
 
     def rough(self, asked: Asked) -> Vector:
         """The product of each with the query, near enough."""
@@ -76,7 +87,17 @@ class Owners:
     """The versions that have passages, in ascending order, and for every passage which of them it belongs to."""
 
     versions: Numbers
+    first: NDArray[np.intp]  # row of each
     of: NDArray[np.intp]
+    counts: NDArray[np.intp]
+
+    def rows_of(self, version: int) -> slice:
+        """Where the passages of a version lie if they lie together."""
+        place = int(np.searchsorted(self.versions, version))
+        if place == len(self.versions) or self.versions[place] != version:
+            return slice(0)
+        first = int(self.first[place])
+        return slice(first, first + int(self.counts[place]))
 
 
 class PassageCache:
@@ -145,7 +166,7 @@ def search(
     for place in order.tolist():
         _, seq, start, end = places[rows[place]].tolist()
         found.setdefault(seq, (float(exact[place]), Span(start, end)))
-    ids = _ids(connection, list(found))
+    ids = _ids(connection, catalogue, list(found))
     hits = [Scored(ids[seq], score, span) for seq, (score, span) in found.items()]
     return sorted(hits, key=lambda hit: (-hit.score, hit.id))[:limit]
 
@@ -159,9 +180,23 @@ def _passing(connection: apsw.Connection, catalogue: Catalogue, filter: Filter, 
     return passing if filter.known_at is None else passing | np.isin(versions, retired(connection, filter))
 
 
-def _ids(connection: apsw.Connection, seqs: Sequence[int]) -> dict[int, str]:
-    sql = "SELECT m.seq, m.id FROM memories m WHERE m.seq IN (SELECT value FROM json_each(?))"
-    return dict(connection.execute(sql, (listed(seqs),)))
+def _ids(connection: apsw.Connection, catalogue: Catalogue, seqs: Sequence[int]) -> dict[int, str]:
+    """The ids of versions; the file tells those of versions that are no longer present."""
+    places, here = catalogue.find(seqs)
+    present = [seq for seq, is_here in zip(seqs, here.tolist(), strict=True) if is_here]
+    found = dict(zip(present, catalogue.ids.of(places[here]), strict=True))
+    if len(found) < len(seqs):
+        sql = "SELECT m.seq, m.id FROM memories m WHERE m.seq IN (SELECT value FROM json_each(?))"
+        found |= dict(connection.execute(sql, (listed([seq for seq in seqs if seq not in found]),)))
+    return found
+
+
+def at_hand(catalogue: Catalogue, held: Held, ids: Sequence[str]) -> dict[str, Passages]:
+    """Live passages of those present memories that a search has found, without the file; both values are of one state."""
+    rows = catalogue.present(ids)
+    versions = catalogue.seqs[list(rows.values())].tolist()
+    found = ((id, held.of(version)) for id, version in zip(rows, versions, strict=True))
+    return {id: passages for id, passages in found if passages is not None}
 
 
 def of(connection: apsw.Connection, ids: Sequence[str]) -> dict[str, Passages]:

@@ -4,6 +4,7 @@ import os
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import field, replace
+from functools import partial
 from pathlib import Path
 from types import MappingProxyType, TracebackType
 from typing import Any, TypeVar
@@ -539,6 +540,13 @@ class SqliteStore:
     def passages(self, ids: Sequence[str]) -> dict[str, Passages]:
         with self._connections.read() as connection:
             return passages.of(connection, ids)
+
+    def held_passages(self) -> Callable[[Sequence[str]], dict[str, Passages]] | None:
+        """Of a view that was searched by passages, what reads those it found, without the file and after its end."""
+        with self._connections.read() as connection:
+            catalogue = self._at_hand(connection)
+        held = None if catalogue is None else catalogue.facts.get("passages")
+        return None if catalogue is None or held is None else partial(passages.at_hand, catalogue, held)
 
     def unsplit(self, longer_than: int, limit: int) -> dict[int, StoredRecord]:
         with self._connections.read() as connection:
