@@ -38,7 +38,7 @@ def test_coverage_adds_the_idf_of_the_words_a_passage_has() -> None:
 
     def covered(*words: str) -> list[float]:
         made = table(text, spans, *words)
-        return made.coverage(made.rarity()).tolist()
+        return made.coverage(made.found())
 
     assert covered("cats", "ran") == pytest.approx([cat / best, 1.0, ran / best])
     assert covered("bird") == [0.0, 0.0, 0.0]
@@ -48,7 +48,7 @@ def test_coverage_adds_the_idf_of_the_words_a_passage_has() -> None:
 def test_bm25_prefers_the_passage_that_says_it_more_often() -> None:
     def scored(text: str, *spans: Span) -> list[float]:
         made = table(text, list(spans), "cat")
-        return made.bm25(made.rarity()).tolist()
+        return made.bm25(made.found())
 
     once, thrice = 2.2 * 1 / (1 + 1.2), 2.2 * 3 / (3 + 1.2)
     said = scored("cat lay all. cat cat cat. nothing was.", Span(0, 11), Span(13, 24), Span(26, 37))
@@ -67,15 +67,14 @@ def test_memories_are_judged_together_as_they_are_alone() -> None:
 
 def test_words_are_counted_inside_of_passages_and_at_the_beginning_of_words_only() -> None:
     text = "concatenate. a cat, cats"
-    spans = [Span(0, 11), Span(13, 18), Span(20, 22)]
-    assert occurrences(text, spans, ("cat",)) == [[0.0, 1.0, 0.0]]
-    assert occurrences("我的猫叫奥斯卡", [Span(0, 3), Span(3, 7)], ("猫",)) == [[1.0, 0.0]]
-    assert occurrences("part 79, part 791, 79th", [Span(0, 23)], ("79",)) == [[2.0]]
+    assert occurrences(text, [(0, 11), (13, 18), (20, 22)], ("cat", "dog")) == [{1: 1}, {}]
+    assert occurrences("我的猫叫奥斯卡", [(0, 3), (3, 7)], ("猫",)) == [{0: 1}]
+    assert occurrences("part 79, part 791, 79th", [(0, 23)], ("79",)) == [{0: 2}]
 
 
 def test_a_line_of_the_user_begins_with_the_role() -> None:
     lowered = "user: hello\nassistant: the user: field\nhuman:\tbye\nuser:name"
-    spans = [Span(0, 11), Span(12, 38), Span(27, 38), Span(39, 49), Span(50, 59), Span(39, 45)]
+    spans = [(0, 11), (12, 38), (27, 38), (39, 49), (50, 59), (39, 45)]
     assert said_by_user(lowered, spans) == [True, False, True, True, False, False]
 
 

@@ -9,13 +9,14 @@ idf = ln(1 + (n − df + ½) / (df + ½)) over the memory's own n passages, so t
 repeats them at length. The first of equal passages wins. Without vectors, words alone decide.
 """
 
+import math
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
-from functools import cached_property
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property, lru_cache
 from itertools import accumulate
+from typing import TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from thinkback.model import REFLECTION, Floats, Passage, Passages, Run, StoredRecord, Vector
 from thinkback.passages import SHORT, Span, split
@@ -25,6 +26,8 @@ from thinkback.search.speakers import asks_assistant, in_first_person
 from thinkback.stores.base import Store
 from thinkback.stores.together import HeldPassages
 from thinkback.values import dataclass
+
+T = TypeVar("T")
 
 NEAR, COVERED, FREQUENT, ASKER = 0.3, 0.35, 0.35, 0.8  # the weights of cosine, coverage, bm25 and asker
 _SATURATED, _BY_LENGTH = 1.2, 0.75  # BM25's k1 and b
@@ -126,78 +129,111 @@ class Split:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Table:
-    """The passages of several memories, a column each; `first` is the first column of each memory, `sizes` how many it has."""
+    """The passages of several memories, a column each.
+
+    Most words of a question stand in few passages, and these tables are small: loops over what was found cost less than arrays.
+    """
 
     split: Sequence[Split]
     text: str  # of all of them, in lower case
-    spans: Sequence[Span]  # in that text
-    counts: Floats  # how often each stem, a row, occurs in each passage
-    lengths: Floats
-    first: NDArray[np.intp]
-    sizes: NDArray[np.intp]
+    spans: Sequence[tuple[int, int]]  # in that text
+    counts: Sequence[Mapping[int, int]]  # of each stem, how often it occurs in the passages that have it
+    homes: Sequence[int]  # the place of each passage's memory
 
     @classmethod
     def of(cls, split: Sequence[Split], stems: Sequence[str]) -> "Table":
         text = "\n".join([lower(one.record.text) for one in split])
-        starts = [0, *accumulate(len(one.record.text) + 1 for one in split)]
+        starts = accumulate([len(one.record.text) + 1 for one in split], initial=0)
         spans = [
-            Span(start + span.start, start + span.end)
+            (start + span.start, start + span.end)
             for start, one in zip(starts, split, strict=False)
             for span in one.spans
         ]
-        counts = np.array(occurrences(text, spans, stems), dtype=np.float64).reshape(len(stems), len(spans))
-        lengths = np.array([span.end - span.start for span in spans], dtype=np.float64)
-        sizes = np.array([len(one.spans) for one in split], dtype=np.intp)
-        return cls(split, text, spans, counts, lengths, np.cumsum(sizes) - sizes, sizes)
+        homes = [place for place, one in enumerate(split) for _ in one.spans]
+        return cls(split, text, spans, occurrences(text, spans, stems), homes)
 
     def best(self, vector: Vector | None, own: bool) -> list[int]:
         """The place of the best passage among those of its memory; `own` for a question about the one who asks."""
-        rare = self.rarity()
-        values = COVERED * self.coverage(rare) + FREQUENT * self.bm25(rare)
+        found = self.found()
+        values = [
+            COVERED * one + FREQUENT * other for one, other in zip(self.coverage(found), self.bm25(found), strict=True)
+        ]
         if vector is not None:
-            values += NEAR * self._nearness(vector)
+            values = [value + NEAR * near for value, near in zip(values, self._nearness(vector), strict=True)]
         if own:
-            values += ASKER * np.array(said_by_user(self.text, self.spans))
-        return [int(np.argmax(part)) for part in np.split(values, self.first[1:])]
+            values = [
+                value + ASKER * said for value, said in zip(values, said_by_user(self.text, self.spans), strict=True)
+            ]
+        return [part.index(max(part)) for part in self._parts(values)]
 
-    def rarity(self) -> Floats:
-        """The inverse document frequency of each stem in each memory, repeated for its passages."""
-        homes = np.add.reduceat(self.counts > 0, self.first, axis=1, dtype=np.float64)
-        return np.log(1 + (self.sizes - homes + 0.5) / (homes + 0.5)).repeat(self.sizes, axis=1)
+    def found(self) -> list[tuple[int, int, float]]:
+        """Of every stem each passage that has it, how often, and the stem's inverse document frequency in its memory."""
+        sizes, homes, found = [len(one.spans) for one in self.split], self.homes, []
+        for counts in self.counts:
+            having = [0] * len(sizes)
+            for column in counts:
+                having[homes[column]] += 1
+            found += [
+                (column, count, _rarity(sizes[homes[column]], having[homes[column]]))
+                for column, count in counts.items()
+            ]
+        return found
 
-    def coverage(self, rare: Floats) -> Floats:
+    def coverage(self, found: Sequence[tuple[int, int, float]]) -> list[float]:
         """How much of the query each passage covers, 1 for the best; 0 everywhere if no word of it occurs."""
-        return self._of_best((rare * (self.counts > 0)).sum(axis=0))
+        values = [0.0] * len(self.spans)
+        for column, _, rare in found:
+            values[column] += rare
+        return self._of_best(values)
 
-    def bm25(self, rare: Floats) -> Floats:
+    def bm25(self, found: Sequence[tuple[int, int, float]]) -> list[float]:
         """Each passage's BM25 among the passages of its memory, 1 for the best; 0 everywhere if no word of the query occurs."""
-        mean = np.maximum(np.add.reduceat(self.lengths, self.first) / self.sizes, 1.0).repeat(self.sizes)
-        damping = _SATURATED * (1 - _BY_LENGTH + _BY_LENGTH * (self.lengths / mean))
-        return self._of_best((rare * (_SATURATED + 1) * self.counts / (self.counts + damping)).sum(axis=0))
+        damping: list[float] = []
+        for lengths in self._parts([end - start for start, end in self.spans]):
+            mean = max(sum(lengths) / len(lengths), 1.0)
+            damping += [_SATURATED * (1 - _BY_LENGTH + _BY_LENGTH * (length / mean)) for length in lengths]
+        values = [0.0] * len(self.spans)
+        for column, count, rare in found:
+            values[column] += rare * (_SATURATED + 1) * count / (count + damping[column])
+        return self._of_best(values)
 
-    def _nearness(self, vector: Vector) -> Floats:
+    def _nearness(self, vector: Vector) -> list[float]:
         """Cosines, scaled to 0 … 1 over the passages of a memory; without them, 1 for the nearest passage."""
         asked = np.asarray(vector, dtype=np.float64)
-        return np.concatenate(
-            [_scaled(one.vectors, asked) if one.vectors is not None else _nearest(one) for one in self.split]
-        )
+        near = (_scaled(one.vectors, asked) if one.vectors is not None else _nearest(one) for one in self.split)
+        return [value for part in near for value in part]
 
-    def _of_best(self, values: Floats) -> Floats:
+    def _of_best(self, values: list[float]) -> list[float]:
         """Divided by the best of each memory, where that is not 0."""
-        best = np.maximum.reduceat(values, self.first)
-        best[best <= 0] = 1.0
-        return values / best.repeat(self.sizes)
+        scaled: list[float] = []
+        for part in self._parts(values):
+            best = max(part)
+            scaled += [value / best for value in part] if best > 0 else part
+        return scaled
+
+    def _parts(self, values: list[T]) -> Iterator[list[T]]:
+        """What belongs to each memory."""
+        start = 0
+        for one in self.split:
+            end = start + len(one.spans)
+            yield values[start:end]
+            start = end
 
 
-def _scaled(vectors: Vector, asked: Floats) -> Floats:
-    cosines: Floats = vectors.astype(np.float64) @ asked
-    least = cosines.min()
-    spread = cosines.max() - least
-    return (cosines - least) / spread if spread > 0 else np.zeros(len(cosines))
+@lru_cache(maxsize=10_000)
+def _rarity(passages: int, having: int) -> float:
+    return math.log(1 + (passages - having + 0.5) / (having + 0.5))
 
 
-def _nearest(split: Split) -> Floats:
-    return np.array([float(span == split.nearest) for span in split.spans])
+def _scaled(vectors: Vector, asked: Floats) -> list[float]:
+    cosines: list[float] = (vectors.astype(np.float64) @ asked).tolist()
+    least = min(cosines)
+    spread = max(cosines) - least
+    return [(cosine - least) / spread if spread > 0 else 0.0 for cosine in cosines]
+
+
+def _nearest(split: Split) -> list[float]:
+    return [float(span == split.nearest) for span in split.spans]
 
 
 def stems(words: Sequence[str]) -> tuple[str, ...]:
@@ -215,31 +251,38 @@ def lower(text: str) -> str:
     return text.replace("İ", "i").lower()
 
 
-def occurrences(lowered: str, spans: Sequence[Span], stems: Sequence[str]) -> list[list[float]]:
-    """How often words that begin with each stem (a row each) occur in each passage (a column each).
+def occurrences(lowered: str, spans: Sequence[tuple[int, int]], stems: Sequence[str]) -> list[dict[int, int]]:
+    """How often words that begin with each stem occur in the passages that have one.
 
     Scripts without spaces have no beginnings, and a number does not begin a longer one.
     """
-    counts = [[0.0] * len(spans) for _ in stems]
-    starts, ends = [span.start for span in spans], [span.end for span in spans]
-    find = lowered.find
-    for row, stem in zip(counts, stems, strict=True):
-        at = find(stem)
-        if at < 0:
-            continue
-        anywhere, number, size = not stem[0].isascii(), stem[-1].isdigit(), len(stem)
-        while at >= 0:
-            end = at + size
-            begins = anywhere or at == 0 or not lowered[at - 1].isalnum()
-            if begins and not (number and lowered[end : end + 1].isdigit()):
-                column = bisect_right(starts, at) - 1
-                if column >= 0 and end <= ends[column]:
-                    row[column] += 1
-            at = find(stem, at + 1)
+    starts, ends = [start for start, _ in spans], [end for _, end in spans]
+    return [_columns(_begun(lowered, stem), len(stem), starts, ends) for stem in stems]
+
+
+def _begun(lowered: str, stem: str) -> list[int]:
+    """Where words that begin with a stem begin."""
+    found, find = [], lowered.find
+    at, anywhere, number, size = find(stem), not stem[0].isascii(), stem[-1].isdigit(), len(stem)
+    while at >= 0:
+        begins = anywhere or at == 0 or not lowered[at - 1].isalnum()
+        if begins and not (number and lowered[at + size : at + size + 1].isdigit()):
+            found.append(at)
+        at = find(stem, at + 1)
+    return found
+
+
+def _columns(places: Sequence[int], size: int, starts: Sequence[int], ends: Sequence[int]) -> dict[int, int]:
+    """How many of these places each passage has, with as many letters after them."""
+    counts: dict[int, int] = {}
+    for at in places:
+        column = bisect_right(starts, at) - 1
+        if column >= 0 and at + size <= ends[column]:
+            counts[column] = counts.get(column, 0) + 1
     return counts
 
 
-def said_by_user(lowered: str, spans: Sequence[Span]) -> list[bool]:
+def said_by_user(lowered: str, spans: Sequence[tuple[int, int]]) -> list[bool]:
     """For every passage of a chat whether it has a line that the user said."""
     heads = [
         (at, at + len(role))
@@ -248,8 +291,8 @@ def said_by_user(lowered: str, spans: Sequence[Span]) -> list[bool]:
         if lowered[at + len(role) : at + len(role) + 1].isspace()
     ]
     return [
-        any(s.start <= at and end < s.end and (at == s.start or lowered[at - 1] == "\n") for at, end in heads)
-        for s in spans
+        any(start <= at and stop < end and (at == start or lowered[at - 1] == "\n") for at, stop in heads)
+        for start, end in spans
     ]
 
 

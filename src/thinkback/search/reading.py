@@ -6,7 +6,7 @@ of letters and digits.
 
 import re
 from bisect import bisect_right
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
 from itertools import accumulate, pairwise
 
@@ -18,6 +18,7 @@ from thinkback.values import dataclass
 
 LONGEST = 3000  # characters of a text, or of the passage of a long one, that are read
 CLOSE = 4  # words apart at most
+FEW = 60  # characters that mostly hold more words
 MOST_PLACES = 20  # of a word in a text that are compared
 
 _WORD = re.compile(r"[^\W_]+")
@@ -83,20 +84,24 @@ def read(records: Sequence[StoredRecord], shown: Shown, asked: Sequence[Word], p
     starts = [0, *accumulate(len(text) + 1 for text in texts)]
     has = [[0.0] * len(asked) for _ in records]
     places: list[list[list[int]]] = [[[] for _ in asked] for _ in range(min(pairs, len(records)))]
+    find = every.find
     for number, word in enumerate(asked):
-        at = every.find(word.stem)
+        wanted = word.stem
+        at = find(wanted)
         while at >= 0:
-            row = bisect_right(starts, at) - 1
-            is_word = _is_word(every, at, word.stem)
+            is_word = _is_word(every, at, wanted)
             if is_word or word.phrase:
+                row = bisect_right(starts, at) - 1
                 has[row][number] = word.weight
-            if is_word and row < pairs:
-                places[row][number].append(at)
-            done = row >= pairs and has[row][number]
-            at = every.find(word.stem, starts[row + 1] if done else at + 1)
+                if row >= pairs:
+                    at = find(wanted, starts[row + 1])
+                    continue
+                if is_word:
+                    places[row][number].append(at)
+            at = find(wanted, at + 1)
+    stems = [word.stem for word in asked]
     for row, record in enumerate(records):
-        if record.speaker or record.tags:
-            labels = _labels(record)
+        if (record.speaker or record.tags) and not (labels := _labels(record)).isdisjoint(stems):
             has[row] = [
                 word.weight if word.stem in labels else found for word, found in zip(asked, has[row], strict=True)
             ]
@@ -120,24 +125,26 @@ def _labels(record: StoredRecord) -> frozenset[str]:
 
 def _close(text: str, places: Sequence[Sequence[int]]) -> set[int]:
     """The words that stand at most CLOSE words from the next one of the question, by their places in a text."""
-    places = [found[:MOST_PLACES] for found in places]
-    some = [number for number, (one, other) in enumerate(pairwise(places)) if one and other]
-    if not some:
-        return set()
-    wanted = sorted({place for number in some for place in (*places[number], *places[number + 1])})
-    words = _numbered(text, wanted)
-    return {number for number in some if _are_close(words, places[number], places[number + 1])}
+    both = enumerate(pairwise(places))
+    return {
+        number
+        for number, (one, other) in both
+        if one and other and _are_close(text, one[:MOST_PLACES], other[:MOST_PLACES])
+    }
 
 
-def _are_close(words: Mapping[int, int], some: Sequence[int], others: Sequence[int]) -> bool:
-    return any(abs(words[one] - words[other]) <= CLOSE for one in some for other in others)
+def _are_close(text: str, some: Sequence[int], others: Sequence[int]) -> bool:
+    """Whether one of some words is close to one of others; the nearest are neighbours."""
+    if not set(some).isdisjoint(others):
+        return True
+    marked = sorted([*((place, True) for place in some), *((place, False) for place in others)])
+    return any(
+        of_some != of_other and _near(text, one, other) for (one, of_some), (other, of_other) in pairwise(marked)
+    )
 
 
-def _numbered(text: str, places: Sequence[int]) -> Mapping[int, int]:
-    """Of places in ascending order where words begin, how many words stand between the first and each."""
-    numbers, number = {places[0]: 0}, 0
-    for one, other in pairwise(places):
-        between = text[one:other]
-        number += len(words(between))
-        numbers[other] = number
-    return numbers
+def _near(text: str, one: int, other: int) -> bool:
+    """Whether at most CLOSE words begin from one place on and before the other; most often a few letters tell."""
+    if other - one > FEW and len(words(text[one : one + FEW])) > CLOSE:
+        return False
+    return len(words(text[one:other])) <= CLOSE

@@ -56,7 +56,9 @@ class Held:
         found = self.kept.get(self.size)
         if found is None:
             self.kept.clear()  # without the inverse NumPy would import its masked arrays
-            of_versions = np.unique(self.places[: self.size, 1], return_index=True, return_inverse=True, return_counts=True)
+            of_versions = np.unique(
+                self.places[: self.size, 1], return_index=True, return_inverse=True, return_counts=True
+            )
             found = self.kept[self.size] = Owners(*of_versions)
         return found
 
@@ -64,15 +66,22 @@ class Held:
         """The versions that have passages, in ascending order."""
         return self.owners().versions
 
-    def of(self, version: int) -> Passages | None:
-        """The passages of a version; None if it has none, or if only the file can tell which are the present ones."""
-        rows = self.owners().rows_of(version)
-        places = self.places[rows].tolist()
+    def of(self, versions: Numbers) -> list[Passages | None]:
+        """The passages of versions; None of one that has none, or if only the file can tell which are the present ones."""
+        owners = self.owners()
+        if not self.size:
+            return [None] * len(versions)
+        places = np.minimum(np.searchsorted(owners.versions, versions), len(owners.versions) - 1)
+        counts = np.where(owners.versions[places] == versions, owners.counts[places], 0)
+        return list(map(self._between, versions.tolist(), owners.first[places].tolist(), counts.tolist()))
+
+    def _between(self, version: int, first: int, count: int) -> Passages | None:
+        """The passages that lie there, if they are the present ones of a version: those written anew lie apart or twice."""
+        places = self.places[first : first + count].tolist()
         spans = tuple([Span(start, end) for _, owner, start, end in places if owner == version])
-        in_order = all(one.end <= other.start for one, other in pairwise(spans))
-        if not spans or len(spans) < len(places) or not in_order:  # passages that were written anew lie apart or twice
+        if not spans or len(spans) < count or not all(one.end <= other.start for one, other in pairwise(spans)):
             return None
-        return Passages(spans, self.rows[rows])
+        return Passages(spans, self.rows[first : first + count])
 
     def rough(self, asked: Asked) -> Vector:
         """The product of each with the query, near enough."""
@@ -84,20 +93,12 @@ class Held:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Owners:
-    """The versions that have passages, in ascending order, and for every passage which of them it belongs to."""
+    """The versions that have passages, in ascending order, how many each has, and for every passage which of them it is of."""
 
     versions: Numbers
-    first: NDArray[np.intp]  # row of each
+    first: NDArray[np.intp]  # row
     of: NDArray[np.intp]
     counts: NDArray[np.intp]
-
-    def rows_of(self, version: int) -> slice:
-        """Where the passages of a version lie if they lie together."""
-        place = int(np.searchsorted(self.versions, version))
-        if place == len(self.versions) or self.versions[place] != version:
-            return slice(0)
-        first = int(self.first[place])
-        return slice(first, first + int(self.counts[place]))
 
 
 class PassageCache:
@@ -194,8 +195,7 @@ def _ids(connection: apsw.Connection, catalogue: Catalogue, seqs: Sequence[int])
 def at_hand(catalogue: Catalogue, held: Held, ids: Sequence[str]) -> dict[str, Passages]:
     """Live passages of those present memories that a search has found, without the file; both values are of one state."""
     rows = catalogue.present(ids)
-    versions = catalogue.seqs[list(rows.values())].tolist()
-    found = ((id, held.of(version)) for id, version in zip(rows, versions, strict=True))
+    found = zip(rows, held.of(catalogue.seqs[list(rows.values())]), strict=True)
     return {id: passages for id, passages in found if passages is not None}
 
 
