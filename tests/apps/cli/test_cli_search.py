@@ -187,6 +187,21 @@ def test_nothing_found_is_said_and_is_no_failure(pets):
 def test_a_question_without_an_answer_is_told_apart(pets):
     assert "--min-relevance" in pets.ok("recall", "cat zebra qwerty").out
     assert "--min-relevance" not in pets.ok("recall", "grey cat").out
+    assert {hit["answered"] for hit in pets.ok("recall", "cat zebra qwerty", "--json").lines} == {False}
+    assert {hit["answered"] for hit in pets.ok("recall", "grey cat", "--json").lines} == {True}
+
+
+def test_the_gate_leaves_out_what_does_not_answer(pets):
+    assert ids(pets.ok("recall", "grey cat", "--min-relevance", "0.4", "--json")) == ["cat"]
+    assert "(2 left out)" in pets.ok("recall", "cat zebra qwerty", "--min-relevance", "0.4").out
+    assert pets.ok("recall", "cat zebra qwerty", "--min-relevance", "0.4", "--json").out == ""
+
+
+@pytest.mark.parametrize("bad", ["-1", "2", "abc", "nan", "inf", "null", ""])
+def test_a_gate_that_is_no_probability_is_wrong_usage(pets, bad):
+    ran = pets("recall", "cat", "--min-relevance", bad)
+    assert ran.code == 2
+    assert "--min-relevance" in ran.err
 
 
 def test_parse_shows_what_is_understood(pets):

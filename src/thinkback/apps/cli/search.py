@@ -210,5 +210,5 @@ def _show_found(
     elif reason is not None:
         show_json(wire.why_not(reason))
     else:
-        used = list(found.trace.backends_used)
-        show_json(*({"id": hit.id, "text": hit.text, **wire.hit(hit), "backends_used": used} for hit in found))
+        beside = {"answered": found.answered, "backends_used": list(found.trace.backends_used)}
+        show_json(*({"id": hit.id, "text": hit.text, **wire.hit(hit), **beside} for hit in found))
