@@ -4,12 +4,14 @@
 
 Every question is asked of its own conversation and, made unanswerable, of another one (`thinkback.evaluate.answers`); so are
 those that a single session answers, of that session alone, because small memories look different. Prints the measures of the
-model when each conversation is judged by weights learned on the others, then the weights learned on all of them.
+model when each conversation is judged by weights learned on the others, then the weights learned on all of them, and how many hits
+pass the gates with the weights that the code has.
 """
 
 import argparse
 import pickle
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -29,7 +31,19 @@ from thinkback.stores.sqlite.vector_cache import VectorCache
 
 SESSIONS = 3  # of each conversation, as small memories
 RIDGE = 3e-3
+PREFERENCE = "preference"
 SMALL = 0.3  # the weight of a question to a single session
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """A hit: whether it is gold, the inputs of its relevance, its relevance, and whether it is a standing instruction."""
+
+    gold: bool
+    evidence: dict[str, float]
+    relevance: float
+    standing: bool
+    first: bool
 
 
 def sessions(dataset: Dataset) -> Iterator[tuple[Corpus, list[Asked]]]:
@@ -52,10 +66,8 @@ def sessions(dataset: Dataset) -> Iterator[tuple[Corpus, list[Asked]]]:
             )
 
 
-def collect(
-    files: Sequence[Path], precise: bool
-) -> list[tuple[str, bool, Asked, dict[str, float], list[tuple[bool, dict[str, float]]]]]:
-    """For every question: conversation, whether of a small memory, the question, its inputs, and those of its hits with gold."""
+def collect(files: Sequence[Path], precise: bool) -> list[tuple[str, bool, Asked, dict[str, float], list[Shown]]]:
+    """For every question: conversation, whether of a small memory, the question, its inputs, and its hits."""
     recipe, rows = (PRECISE if precise else DEFAULT), []
     with VectorCache(vector_cache()) as cache:
         recipes = Recipes([recipe], CachedEmbedder(open_embedder("default"), cache), "default" if precise else None)
@@ -71,7 +83,16 @@ def collect(
                         found = memory.recall(question.text, now=question.now_us, recipe=recipe)
                         values = {one.name: one.value for one in found.trace.relevance.evidence}
                         right = gold.get((question.corpus_id, question.text), {}) if question.answerable else {}
-                        hits = [(hit.id in right, {e.name: e.value for e in hit.evidence}) for hit in found]
+                        hits = [
+                            Shown(
+                                hit.id in right,
+                                {e.name: e.value for e in hit.evidence},
+                                hit.relevance,
+                                hit.stored.kind == PREFERENCE,
+                                hit.rank == 1,
+                            )
+                            for hit in found
+                        ]
                         rows.append((f"{file.stem}/{corpus.id}", small, question, values, hits))
                 print(file.stem, corpus.id, small, len(rows), flush=True)
     return rows
@@ -135,6 +156,8 @@ def main() -> None:
     weights = fitted(values, answers, counts)
     print({name: float(f"{weight:.4g}") for name, weight in zip(names, weights, strict=True)})
     standing(rows, weights, names, options.words)
+    if not options.words:
+        passing(rows)
 
 
 def report(name: str, rows: Sequence, judged: np.ndarray, here: np.ndarray) -> None:
@@ -150,15 +173,15 @@ def standing(rows: Sequence, weights: np.ndarray, names: Sequence[str], words: b
 
     Their log-odds are those of the question below 0, LENT of those above, up to SURE, a prior, and their own inputs.
     """
-    own = [name for name in relevance.OWN if name in (relevance.WORDS if words else rows[0][4][-1][1])]
+    own = [name for name in relevance.OWN if name in (relevance.WORDS if words else rows[0][4][-1].evidence)]
     inputs, home, right, odds, beside = [], [], [], [], []
     for row in rows:
         asked = float(np.dot([row[3].get(name, 0.0) for name in names], weights))
-        for gold, evidence in row[4] if not row[1] else ():
-            inputs.append([1.0, min(max(asked, 0.0), relevance.SURE), *(evidence.get(name, 0.0) for name in own)])
-            beside.append("other" in evidence)
+        for hit in row[4] if not row[1] else ():
+            inputs.append([1.0, min(max(asked, 0.0), relevance.SURE), *(hit.evidence.get(name, 0.0) for name in own)])
+            beside.append("other" in hit.evidence)
             home.append(row[0])
-            right.append(gold)
+            right.append(hit.gold)
             odds.append(asked)
     x, homes, gold, odds, beside = (np.array(one) for one in (inputs, home, right, odds, beside))
     judged, below = odds.copy(), np.minimum(odds, 0.0)
@@ -171,6 +194,33 @@ def standing(rows: Sequence, weights: np.ndarray, names: Sequence[str], words: b
     )
     all_of_them = fitted(x[beside], gold[beside].astype(float), offset=below[beside])
     print({name: float(f"{w:.4g}") for name, w in zip(["other", "lent", *own], all_of_them, strict=True)})
+
+
+def passing(rows: Sequence) -> None:
+    """How many hits pass the gates; BESIDE counts where the first one passes GATE, as in the prompts of agents."""
+    whole = [row for row in rows if not row[1]]
+    kinds = {"gold": (True, True), "wrong": (True, False), "unanswerable": (False, False)}
+    for title, chosen in (
+        ("all hits", lambda hit: True),
+        ("instructions", lambda hit: hit.standing),
+        ("instructions that come first", lambda hit: hit.standing and hit.first),
+    ):
+        told = []
+        for kind, (answerable, gold) in kinds.items():
+            asked = [row[4] for row in whole if row[2].answerable == answerable and row[4]]
+            sure = [hits[0].relevance >= relevance.GATE for hits in asked]
+            some = [
+                (hit.relevance, yes)
+                for hits, yes in zip(asked, sure, strict=True)
+                for hit in hits
+                if hit.gold == gold and chosen(hit)
+            ]
+            pass_gate = sum(value >= relevance.GATE for value, _ in some)
+            pass_beside = sum(value >= (relevance.BESIDE if yes else relevance.GATE) for value, yes in some)
+            told.append(f"{kind} {pass_gate} and {pass_beside} of {len(some)}")
+        print(
+            f"{title} from {relevance.GATE} on, and from {relevance.BESIDE} on beside such a first: {', '.join(told)}"
+        )
 
 
 if __name__ == "__main__":
