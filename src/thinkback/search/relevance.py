@@ -13,7 +13,7 @@ a recipe, so the numbers of two recipes can be compared.
 import math
 import re
 from collections.abc import Mapping, Sequence
-from operator import itemgetter
+from operator import itemgetter, mul, sub
 
 from thinkback.model import Evidence, Run, StoredRecord
 from thinkback.search.query.parse import Query
@@ -142,17 +142,23 @@ class Judge:
         self._terms = [one.weight * one.value for one in self._question]
         odds = max(sum(self._terms), 0.0)
         self._sure = odds - LENT * min(odds, SURE)
+        sure = [("sure", -1.0)] if self._sure > 0 else []
+        self._apart_names, self._apart_weights = zip(*self._own, *sure, ("other", OTHER), strict=True)
         self.whole = Relevance(_probability(self._terms), self._question)
 
     def relevance(self, record: StoredRecord) -> float:
         """The probability that a hit answers."""
-        terms = [*self._terms, *[weight * value for _, value, weight in self._apart(record)]]
+        terms = self._terms
+        if record.id != self._first:
+            terms = [*terms, *map(mul, self._apart(record), self._apart_weights)]
         fits = self._fits(record)
         return _probability([weight * value for _, value, weight in fits] if _outweighs(fits, terms) else terms)
 
     def evidence(self, record: StoredRecord) -> tuple[Evidence, ...]:
         """What the relevance of a hit was computed from."""
-        inputs, fits = [*self._shared, *self._apart(record)], self._fits(record)
+        inputs, fits = self._shared, self._fits(record)
+        if record.id != self._first:
+            inputs = [*inputs, *zip(self._apart_names, self._apart(record), self._apart_weights, strict=True)]
         chosen = fits if _outweighs(fits, [weight * value for _, value, weight in inputs]) else inputs
         return tuple(Evidence(*one) for one in chosen)
 
@@ -161,17 +167,10 @@ class Judge:
         cosine = self._fit.get(record.id)
         return [] if cosine is None else [(PRIOR, 1.0, STANDING[PRIOR]), ("fit", cosine, STANDING["fit"])]
 
-    def _apart(self, record: StoredRecord) -> list[Input]:
-        """What tells a hit from the best one; nothing of the first."""
-        if record.id == self._first:
-            return []
-        own = self._standing(record)[1]
-        apart = [
-            (name, value - best, weight) for (name, weight), value, best in zip(self._own, own, self._best, strict=True)
-        ]
-        if self._sure > 0:
-            apart.append(("sure", self._sure, -1.0))
-        return [*apart, ("other", 1.0, OTHER)]
+    def _apart(self, record: StoredRecord) -> list[float]:
+        """What tells a hit from the first and from the best one."""
+        own = list(map(sub, self._standing(record)[1], self._best))
+        return [*own, self._sure, 1.0] if self._sure > 0 else [*own, 1.0]
 
     def _standing(self, record: StoredRecord) -> tuple[float, list[float]]:
         """What a hit has of its own, in the order of OWN, and its weighted sum."""

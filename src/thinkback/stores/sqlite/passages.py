@@ -68,20 +68,21 @@ class Held:
 
     def of(self, versions: Numbers) -> list[Passages | None]:
         """The passages of versions; None of one that has none, or if only the file can tell which are the present ones."""
-        owners = self.owners()
-        if not self.size:
-            return [None] * len(versions)
-        places = np.minimum(np.searchsorted(owners.versions, versions), len(owners.versions) - 1)
-        counts = np.where(owners.versions[places] == versions, owners.counts[places], 0)
-        return list(map(self._between, versions.tolist(), owners.first[places].tolist(), counts.tolist()))
+        places = np.searchsorted(self.owners().versions, versions).tolist()
+        return list(map(self._of, versions.tolist(), places))
 
-    def _between(self, version: int, first: int, count: int) -> Passages | None:
-        """The passages that lie there, if they are the present ones of a version: those written anew lie apart or twice."""
-        places = self.places[first : first + count].tolist()
-        spans = tuple([Span(start, end) for _, owner, start, end in places if owner == version])
-        if not spans or len(spans) < count or not all(one.end <= other.start for one, other in pairwise(spans)):
+    def _of(self, version: int, place: int) -> Passages | None:
+        """The passages of the version at a place among the owners, if they are the present ones: others lie apart or twice."""
+        owners = self.owners()
+        if place == len(owners.versions) or owners.versions[place] != version:
             return None
-        return Passages(spans, self.rows[first : first + count])
+        first = int(owners.first[place])
+        rows = slice(first, first + int(owners.counts[place]))
+        places = self.places[rows].tolist()
+        spans = tuple([Span(start, end) for _, owner, start, end in places if owner == version])
+        if len(spans) < len(places) or not all(one.end <= other.start for one, other in pairwise(spans)):
+            return None
+        return Passages(spans, self.rows[rows])
 
     def rough(self, asked: Asked) -> Vector:
         """The product of each with the query, near enough."""
