@@ -15,7 +15,7 @@ This page is written by `docs/json_page.py`, and a test compares it with the cod
 
 | command | prints |
 |---|---|
-| `recall`, `search-keywords`, `search-reflections` | a [hit](#hit) a line, with `id`, `text`, `backends_used` and `answered`, whether an answer is likely, beside it |
+| `recall`, `search-keywords`, `search-reflections` | a [hit](#hit) a line, beside it `id`, `text`, `answered`, `backends_used` |
 | `recall --why-not ID` | one [why not](#why-not) |
 | `remember`, `update`, `get`, `list`, `history` | [memories](#memory) |
 | `link`, `contest`, `neighbours` | [edges](#edge) |

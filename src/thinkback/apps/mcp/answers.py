@@ -170,7 +170,9 @@ def found(result: Found, explain: bool) -> Answer[FoundAnswer]:
     }
     quoted = [Quoted.of(hit.record, hit.passage, store) for store, hit in result.hits]
     remarks = [f"{result.left_out} more did not fit into max_tokens."] if result.left_out else []
-    if not quoted and (irrelevant := sum(drop.code == "relevance" for one in result.recalls for drop in one.trace.drops)):
+    if not quoted and (
+        irrelevant := sum(drop.code == "relevance" for one in result.recalls for drop in one.trace.drops)
+    ):
         remarks.append(f"{irrelevant} found are less relevant than min_relevance.")
     if quoted and not answered and any(recall.trace.relevance.evidence for recall in result.recalls):
         remarks.append("The memory likely holds no answer to this.")
