@@ -35,7 +35,7 @@ GROUPS = {
     "times, numbers, somebody": "dated counted somebody",
     "texts that ask, short texts": "question short",
     "instructions": "instruction preference",
-    "documents": "document_vector document_length document_covered",
+    "documents": "document_vector document_length document_covered document_passage",
 }
 SPAN = ("between", "how many days", "weeks", "how long", "first:")  # these ask for both values
 SECOND = 1_000_000

@@ -38,7 +38,7 @@ _ROLES = ("user:", "human:")  # before the lines of a chat that the user said
 
 
 @Once
-def _parts(record: StoredRecord) -> Sequence[Span]:
+def parts(record: StoredRecord) -> Sequence[Span]:
     """The passages of a long text that has none in the store."""
     return split(record.text)
 
@@ -110,7 +110,7 @@ class Excerpts:
         if stored and stored.spans[-1].end > len(record.text):  # the memory was changed meanwhile
             stored = None
         nearest = self._best.get(record.id)
-        return Split(record, stored.spans, stored.vectors) if stored else Split(record, _parts(record), None, nearest)
+        return Split(record, stored.spans, stored.vectors) if stored else Split(record, parts(record), None, nearest)
 
     def _present(self, record: StoredRecord) -> bool:
         """Whether the store's passages are those of this version; of a version of the past only the nearest is known."""

@@ -43,6 +43,7 @@ EXPECTED = {
     "document_vector": [0, 0, 0, 0.5],  # longer than an embedder reads, and said by nobody
     "document_length": [0, 0, 0, 0.125 * math.log(1600 / 1500) / 5],
     "document_covered": NO_WORD,
+    "document_passage": NO_WORD,
     "before": [0, 1.0, 0.5, 0.25],
     "after": [0.5, 0.25, 0.125, 0],
     "before2": [0, 0, 1.0, 0.5],

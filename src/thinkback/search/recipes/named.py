@@ -31,6 +31,7 @@ RANKER = Ranker(
     document_vector=-0.0644,
     document_length=-0.2,
     document_covered=0.0865,
+    document_passage=0.35,
     before=0.0751,
     after=0.0811,
     before2=0.104,

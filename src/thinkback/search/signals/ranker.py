@@ -63,6 +63,9 @@ class Ranker(_Planned, Signal):
         0.0  # s · ln(characters / 1500) / 5, of such a document: a longer text matches more by chance
     )
     document_covered: float = 0.0  # covered, of any document: a text longer than an embedder reads that nobody said
+    document_passage: float = (
+        0.0  # BM25 of its best passage among those of all candidates, less the keyword leg's value, of a document
+    )
     before: float = 0.0  # near(-1)
     after: float = 0.0  # near(+1)
     before2: float = 0.0  # near(-2)
@@ -146,6 +149,7 @@ FEATURES: Mapping[str, tuple[str, str]] = {
     "document_vector": ("vector", "whole"),
     "document_length": ("score", "excess"),
     "document_covered": ("covered", "document"),
+    "document_passage": ("passage", "one"),
     "before": ("before", "one"),
     "after": ("after", "one"),
     "before2": ("before2", "one"),

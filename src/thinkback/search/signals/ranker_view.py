@@ -11,11 +11,13 @@ from thinkback.model import Floats, StoredRecord
 from thinkback.search.once import Once
 from thinkback.search.query.stopwords import FUNCTION_WORDS
 from thinkback.search.signals.base import Scene, of_records
+from thinkback.search.signals.passage_words import MOST_LETTERS, passage_words
 from thinkback.search.speakers import ASSISTANT, USER, asks_what_assistant_said, in_first_person, names, speaker
 from thinkback.search.traits import DOCUMENT, FLAGS, may_have, words
 
 STEPS = 10  # how far the `wide` feature looks along a thread
 LONGEST_QUERY = 2000  # characters of a query that are read for its words
+MOST_DOCUMENTS = 20  # whose passages are read, the best by score
 LONGEST_TEXT = 4000  # characters of a text in which times and numbers are looked for
 _ENDING = re.compile(r"(?:ing|ies|ied|es|ed|s|e|ly|y)$")
 _WHEN = re.compile(r"\bwhen\b|\bwhat (?:date|day|month|year|time)\b|\bhow long\b", re.IGNORECASE)
@@ -49,6 +51,7 @@ _METHODS: Mapping[str, Sequence[str]] = {
     "_length": ("length",),
     "_newness": ("newness",),
     "_whole": ("whole", "excess"),
+    "_passages": ("passage",),
 }
 COLUMNS = ("one", "score", *_FLAGS, *(name for names in _METHODS.values() for name in names))
 _ROW = {name: row for row, name in enumerate(COLUMNS)}
@@ -70,6 +73,7 @@ class View:
     def __init__(self, scene: Scene) -> None:
         self.records, self.size = scene.records, len(scene.records)
         self._query, self._values, self._places = scene.query.text, scene.legs, scene.places
+        self._asked_for = scene.query
         self._runs = scene.runs
         self._traits = scene.traits()
         self._flags = self._traits["flags"]
@@ -114,6 +118,21 @@ class View:
             whole = documents[[self.records[row].id not in parts for row in documents]] if parts else documents
             lengths = of_records([len(self.records[row].text) for row in whole])
             self._table[_ROW["whole"], whole], self._table[_ROW["excess"], whole] = 1.0, np.log(lengths / DOCUMENT) / 5
+
+    def _passages(self) -> None:
+        """BM25 by passages, less that of the keyword leg, of the best documents."""
+        is_document = self._flags[:, _DOCUMENT] > 0
+        if not is_document.any():
+            return
+        documents = np.flatnonzero(is_document)
+        documents = documents[np.argsort(-self._table[_SCORE, documents], kind="stable")][:MOST_DOCUMENTS]
+        letters = np.cumsum([len(self.records[row].text) for row in documents])
+        documents = documents[letters <= MOST_LETTERS]
+        others = np.flatnonzero(~is_document & (self._flags[:, _REFLECTION] == 0))
+        values = passage_words(self._asked_for, [self.records[row] for row in (*documents, *others)])
+        if values.any():
+            keyword = self._table[_ROW["keyword"], documents]
+            self._table[_ROW["passage"], documents] = values[: len(documents)] - keyword
 
     # -- threads -------------------------------------------------------------------------------------------------------
 
