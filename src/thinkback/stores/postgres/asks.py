@@ -10,6 +10,7 @@ from thinkback.model import SEQUENCE, Filter, KeywordQuery, Vector
 from thinkback.stores.postgres import generations, health, hnsw, keywords, links, passages, reads, vectors
 from thinkback.stores.postgres.filters import beyond_sql, where_beyond_sql
 from thinkback.stores.postgres.history_index import HistoryIndex
+from thinkback.stores.postgres.postings import Terms
 from thinkback.stores.postgres.searches import Ask, answered
 from thinkback.stores.postgres.session import Tx
 from thinkback.stores.record_cache import RecordCache
@@ -26,7 +27,7 @@ class Caches:
     """What a process remembers of a space; each entry is valid for the counters it was read at."""
 
     records: RecordCache = field(default_factory=RecordCache)
-    frequencies: keywords.Frequencies = field(default_factory=keywords.Frequencies)
+    terms: Terms = field(default_factory=Terms)
     history: HistoryIndex = field(default_factory=HistoryIndex)
     tags: tuple[tuple[str, int], MappingProxyType[str, int]] = (("", -1), MappingProxyType({}))
     live: tuple[tuple[str, int], Generation | None] = (("", -1), None)
@@ -66,8 +67,8 @@ class Asks:
         found = health.records_where(tx, "AND m.metadata::jsonb ?& %(keys)s::text[]", params)
         return [seq for seq, record in found if law.rejects(record) is None]
 
-    def frequencies(self) -> keywords.Frequencies:
-        return keywords.Frequencies() if self.in_transaction else self.caches.frequencies
+    def terms(self) -> Terms:
+        return Terms() if self.in_transaction else self.caches.terms
 
     def live(self, tx: Tx) -> Generation | None:
         """The live generation, which only a finished re-embedding changes."""
@@ -86,7 +87,7 @@ class Asks:
             index = HistoryIndex() if self.in_transaction else self.caches.history
             hits = index.search(tx, query, filter, limit, matching)
             return Ask((), lambda _: hits)
-        return keywords.ask(tx, query, filter, limit, self.frequencies(), matching)
+        return keywords.ask(tx, query, filter, limit, self.terms(), matching)
 
     def search_vectors(self, tx: Tx, vector: Vector, filter: Filter, limit: int, *, long: bool = True) -> Ask:
         live = self.live(tx)

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import fields
 from typing import Any
 
 from thinkback.conditions import METADATA, ORDER, Compare, Condition, Every, Not, Some, is_number
@@ -10,6 +10,9 @@ from thinkback.model import Filter
 from thinkback.stores.postgres.schema import RARE_KINDS
 
 _EXACT_INTEGERS = 1 << 53  # up to here an integer and the real number of the same value are the same everywhere
+
+
+_USUAL = tuple((one.name, one.default) for one in fields(Filter) if one.name not in ("now", "without_kinds"))
 
 
 class Params(dict[str, Any]):
@@ -54,7 +57,7 @@ def rare(filter: Filter) -> bool:
 
 def nearly_all(filter: Filter) -> bool:
     """Whether the filter asks for nothing but present memories that are in force, as most are; some kinds may be left out."""
-    return replace(filter, now=0, without_kinds=()) == Filter(now=0)
+    return all(getattr(filter, name) == usual for name, usual in _USUAL)
 
 
 def beyond_sql(filter: Filter) -> list[tuple[str, Any]]:

@@ -1,27 +1,28 @@
-"""Keyword search: BM25 over postings in plain SQL, with the numbers of FTS5 to the last bit.
+"""Keyword search: BM25 over postings, with the numbers of FTS5 to the last bit.
 
-    score(d) = Σ over terms of idf · f · (k1 + 1) / (f + k1 · (1 − b + b · D / avgdl))
-
-The weights of terms are computed here, by the same library as SQLite's; the server multiplies, divides and adds them in the order
-of the query. What is more than plain words (phrases, prefixes, operators) is judged by FTS5 itself: postings narrow the rows, which
-are put into a table in memory and scored with the space's own number of rows and average length.
+The server gives the postings of a term as one row, and tells which of the best rows pass the filter; the scores are computed here,
+because it takes a server longer to sort, group and add rows than to send them. What is more than plain words (phrases, prefixes,
+operators) is judged by FTS5 itself: postings narrow the rows, which are put into a table in memory and scored with the space's own
+number of rows and average length.
 """
 
 import json
 import re
 from collections.abc import Sequence
-from threading import Lock
 from typing import Any
 
 import apsw
+import numpy as np
 
-from thinkback.model import Filter, KeywordQuery, Scored
+from thinkback.model import Filter, Floats, KeywordQuery, Scored
 from thinkback.stores.postgres import words
-from thinkback.stores.postgres.filters import Params, clause
-from thinkback.stores.postgres.searches import NOTHING_MORE, Ask, Row
+from thinkback.stores.postgres.filters import Params, clause, nearly_all
+from thinkback.stores.postgres.postings import Seqs, Terms, summed
+from thinkback.stores.postgres.searches import Ask, Row
+from thinkback.stores.postgres.server import Numbers
 from thinkback.stores.postgres.session import Tx
 from thinkback.stores.sqlite import fulltext, schema
-from thinkback.stores.sqlite.bm25 import K1, B, Bm25, average, idf
+from thinkback.stores.sqlite.bm25 import Bm25, average, idf
 from thinkback.stores.sqlite.keywords import all_forms, first_accepted, joined, plain_terms
 from thinkback.stores.stemming import STEMMED, WORD, by_forms, forms
 from thinkback.values import dataclass
@@ -31,6 +32,7 @@ _OPERATORS = re.compile(r"\b(?:AND|OR|NOT|NEAR)\b|\b\w+\s*:|[{}]")
 _BARE = re.compile(r"([^\s\"(){}^+,:*-]+)(\s*\*)?")
 _LAST = "\U0010ffff"
 _TABLE = "judged"
+_MARGIN = 32  # rows asked about beyond the limit, as some may not pass
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +71,7 @@ def ask(
     query: KeywordQuery,
     filter: Filter,
     limit: int,
-    holding: "Frequencies",
+    holding: Terms,
     matching: list[int] | None,
 ) -> Ask:
     """Best first, ties by id; reflections are scored among themselves. More than plain words is answered at once."""
@@ -90,47 +92,14 @@ def ask(
     return Ask([plain for of in found if (plain := _plain(tx, given, filter, limit, of, holding, matching))], best)
 
 
-class Frequencies:
-    """In how many rows of a space each term stands, remembered while its contents stay the same."""
-
-    MOST = 20_000
-
-    def __init__(self) -> None:
-        self._at: tuple[str, int] = ("", -1)
-        self._known: dict[tuple[int, str], int] = {}
-        self._lock = Lock()  # two legs of one recall often look for the same words; the second waits for the first
-
-    def of(self, tx: Tx, number: int, terms: Sequence[str]) -> dict[str, int]:
-        """For a class of postings."""
-        with self._lock:
-            return self._of(tx, number, terms)
-
-    def _of(self, tx: Tx, number: int, terms: Sequence[str]) -> dict[str, int]:
-        at = (tx.counters.store_id, tx.counters.contents)
-        if at != self._at or len(self._known) > self.MOST:
-            self._at, self._known = at, {}
-        known = self._known
-        unknown = [term for term in words.distinct(terms) if (number, term) not in known]
-        if unknown:
-            numbers = [words.PRESENT, words.THEMES] if tx.counters.themes else [words.PRESENT]
-            sql = (
-                "SELECT p.class, p.term, count(*) FROM thinkback.postings p WHERE p.space = %(space)s "
-                "AND p.class = ANY(%(classes)s::smallint[]) AND p.term = ANY(%(terms)s::text[]) GROUP BY p.class, p.term"
-            )
-            rows = tx.rows(sql, tx.params(classes=numbers, terms=unknown))
-            found = {(its, term): count for its, term, count in rows}
-            known.update(((its, term), found.get((its, term), 0)) for its in numbers for term in unknown)
-        return {term: known[number, term] for term in terms}
-
-
-def frequencies(tx: Tx, holding: Frequencies, said: Sequence[str]) -> dict[str, int]:
+def frequencies(tx: Tx, holding: Terms, said: Sequence[str]) -> dict[str, int]:
     """In how many present memories without reflections each word stands in any of its forms, or its rarest part."""
     spelt = words.plain(said)
-    counts = holding.of(tx, words.PRESENT, [STEMMED, *(term for terms in spelt.values() for term in terms)])
+    counts = holding.counts(tx, words.PRESENT, [STEMMED, *(term for terms in spelt.values() for term in terms)])
     found = {word: min((counts[term] for term in terms), default=0) for word, terms in spelt.items()}
     if counts[STEMMED]:
         also = {word: [term for form in forms(word) for term in words.terms_of(form)] for word in found}
-        counts = holding.of(tx, words.PRESENT, [term for terms in also.values() for term in terms])
+        counts = holding.counts(tx, words.PRESENT, [term for terms in also.values() for term in terms])
         found = {word: count + sum(counts[term] for term in also[word]) for word, count in found.items()}
     return found
 
@@ -141,56 +110,65 @@ def _plain(
     filter: Filter,
     limit: int,
     of: Statistics,
-    holding: Frequencies,
+    holding: Terms,
     matching: list[int] | None,
 ) -> "Plain | None":
     query, terms = given
-    groups = [[term] for term in terms]
-    counts = holding.of(tx, of.numbers[0], [*terms, STEMMED])
+    number, groups = of.numbers[0], [[term] for term in terms]
+    counts = holding.counts(tx, number, [*terms, STEMMED])
     if counts[STEMMED]:
         groups = [[words.kept(form) for form in group] for group in all_forms(words.reader(), query)]
-        counts = holding.of(tx, of.numbers[0], [form for group in groups for form in group])
+        counts = holding.counts(tx, number, [form for group in groups for form in group])
     there = [
         (form, idf(of.rows, sum(counts[one] for one in group))) for group in groups for form in group if counts[form]
     ]
-    return (
-        Plain([form for form, _ in there], [weight for _, weight in there], of, filter, limit, matching)
-        if there
-        else None
-    )
+    if not there:
+        return None
+    held = holding.postings(tx, number, [form for form, _ in there])
+    return Plain(*summed([(held[form], weight) for form, weight in there], of.average), filter, limit, matching)
 
 
-@dataclass(frozen=True, slots=True)
 class Plain:
-    """BM25 over plain words in one class of postings."""
+    """The best of the rows that hold plain words of one class; the server tells which of them pass the filter.
 
-    terms: list[str]
-    idfs: list[float]
-    of: Statistics
-    filter: Filter
-    limit: int
-    matching: list[int] | None
+    Where nearly all pass, it is asked about the best rows alone, and about all of them only if too few of these pass. Elsewhere it
+    is told all rows with their places, and looks at them in that order, as far as needed.
+    """
+
+    def __init__(self, seqs: Seqs, scores: Floats, filter: Filter, limit: int, matching: list[int] | None) -> None:
+        self._seqs, self._scores = seqs, scores
+        self._filter, self._limit, self._matching = filter, limit, matching
+        self._head = matching is None and nearly_all(filter) and len(seqs) > limit + _MARGIN
 
     def sql(self, params: Params) -> str:
-        def real(value: float) -> str:
-            return params.add(value, "::float8")
-
-        scores = (
-            f"SELECT p.seq, sum(t.idf * ((p.tf * {real(K1 + 1.0)}) / (p.tf + {real(K1)} * "
-            f"({real(1 - B)} + {real(B)} * p.len / {real(self.of.average)}))) ORDER BY t.ord) AS score "
-            f"FROM unnest({params.add(self.terms, '::text[]')}, {params.add(self.idfs, '::float8[]')}) "
-            "WITH ORDINALITY AS t(term, idf, ord) JOIN thinkback.postings p ON p.space = %(space)s "
-            f"AND p.class = {params.add(self.of.numbers[0])} AND p.term = t.term GROUP BY p.seq"
-        )
-        passing = clause(self.filter, params, matching=self.matching)
+        columns = "SELECT m.id, NULL::float8, m.seq, NULL::integer, NULL::integer, NULL::bytea"
+        if self._head:
+            seqs = params.add_binary(Numbers.of(self._best()))
+            passing = clause(self._filter, params, matching=self._matching)
+            return f"{columns} FROM thinkback.memories m WHERE {passing} AND m.seq = ANY({seqs})"
+        _, places = np.unique(-self._scores, return_inverse=True)
+        seqs, ranks = (params.add_binary(Numbers.of(values)) for values in (self._seqs, places))
+        passing = clause(self._filter, params, matching=self._matching)
+        most = params.add(self._limit, "::bigint")
         return (
-            f"SELECT m.id, s.score, {NOTHING_MORE} FROM ({scores} ORDER BY score DESC) s "
+            f"{columns} FROM (SELECT u.seq, u.place FROM unnest({seqs}, {ranks}) AS u(seq, place) ORDER BY u.place) s "
             f"JOIN thinkback.memories m ON m.space = %(space)s AND m.seq = s.seq WHERE {passing} "
-            f"ORDER BY s.score DESC FETCH FIRST ({params.add(self.limit, '::bigint')}) ROWS WITH TIES"
+            f"ORDER BY s.place FETCH FIRST ({most}) ROWS WITH TIES"
         )
 
-    def read(self, rows: list[Row]) -> list[Scored]:
-        return [Scored(row[0], row[1]) for row in rows]
+    def _best(self) -> Seqs:
+        """The rows that are asked about first: the best with all ties of the last, and some more, as a few may not pass."""
+        ranks = [len(self._scores) - self._limit - _MARGIN, len(self._scores) - self._limit]
+        last, wanted = np.partition(self._scores, ranks)[ranks]
+        best: Seqs = self._seqs[self._scores >= wanted if last == wanted else self._scores > last]
+        return best
+
+    def read(self, rows: list[Row]) -> list[Scored] | None:
+        if self._head and len(rows) < self._limit:
+            self._head = False
+            return None
+        scores = self._scores[np.searchsorted(self._seqs, [row[2] for row in rows])].tolist()
+        return [Scored(row[0], score) for row, score in zip(rows, scores, strict=True)]
 
 
 # -- expert syntax
@@ -202,10 +180,10 @@ def _judged(
     filter: Filter,
     limit: int,
     of: Statistics,
-    holding: Frequencies,
+    holding: Terms,
     matching: list[int] | None,
 ) -> list[Scored]:
-    stemmed = holding.of(tx, of.numbers[0], [STEMMED])[STEMMED] > 0
+    stemmed = holding.counts(tx, of.numbers[0], [STEMMED])[STEMMED] > 0
     query, sizes = by_forms(query) if stemmed and not of.exact else (query, "")
     candidates = _narrowed(tx, query, filter, of, matching, stemmed and of.exact)
     passing = {seq: id for seq, id, passes, *_ in candidates if passes}

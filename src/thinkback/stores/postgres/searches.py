@@ -9,7 +9,6 @@ from thinkback.values import dataclass
 
 # What every part selects: id, score, a number or a moment, first and last character of a passage, exact vector.
 Row = tuple[Any, Any, Any, Any, Any, Any]
-NOTHING_MORE = "NULL::bigint, NULL::integer, NULL::integer, NULL::bytea"  # after id and score
 
 
 class Search(Protocol):
@@ -39,11 +38,14 @@ def answered(tx: Tx, asks: Sequence[Ask]) -> list[Any]:
     places = [place for ask in asks for place in range(len(ask.searches))]
     waiting = list(range(len(parts)))
     while waiting:
-        params = tx.params()
-        sql = " UNION ALL ".join(f"SELECT {at}, x.* FROM ({parts[at][1].sql(params)}) x" for at in waiting)
-        rows: dict[int, list[Row]] = {at: [] for at in waiting}
-        for at, *row in tx.rows(sql, params):
-            rows[at].append(tuple(row))
+        params, rows = tx.params(), dict[int, list[Row]]()
+        if len(waiting) == 1:
+            rows[waiting[0]] = tx.rows(parts[waiting[0]][1].sql(params), params)
+        else:
+            sql = " UNION ALL ".join(f"SELECT {at}, x.* FROM ({parts[at][1].sql(params)}) x" for at in waiting)
+            rows = {at: [] for at in waiting}
+            for row in tx.rows(sql, params):
+                rows[row[0]].append(row[1:])
         for at in waiting:
             found[parts[at][0]][places[at]] = parts[at][1].read(rows[at])
         waiting = [at for at in waiting if found[parts[at][0]][places[at]] is None]

@@ -11,7 +11,9 @@ from contextlib import contextmanager
 from threading import Lock
 from typing import Any
 
+import numpy as np
 import psycopg
+from numpy.typing import NDArray
 from psycopg import adapt, conninfo, postgres, pq
 from psycopg.types import TypeInfo
 from psycopg_pool import ConnectionPool, PoolTimeout
@@ -25,6 +27,7 @@ POOL_SIZE = 8
 CONNECT_S = 10
 WAIT_S = 30.0
 _SOON_S = 1.0  # so long a request waits before it asks why the pool has no connection
+BIGINT, BIGINTS = 20, 1016  # the numbers of types
 PREPARED_FROM = 3  # times that a connection has seen a statement
 
 Connection = psycopg.Connection[Any]
@@ -41,6 +44,23 @@ class HalfDumper(adapt.Dumper):
 
     def dump(self, obj: Any) -> bytes:
         return bytes(obj)
+
+
+class Numbers(bytes):
+    """Integers as an array of bigint in its binary form."""
+
+    @classmethod
+    def of(cls, values: NDArray[np.int64]) -> "Numbers":
+        packed = np.empty(len(values), dtype=[("size", ">i4"), ("value", ">i8")])
+        packed["size"], packed["value"] = 8, values
+        head = np.array([1, 0, BIGINT, len(values), 1], dtype=">i4")  # dimensions, nulls, type, length, first index
+        return cls(head.tobytes() + packed.tobytes())
+
+
+class NumbersDumper(HalfDumper):
+    """Writes `Numbers` as they are."""
+
+    oid = BIGINTS
 
 
 class Server:
@@ -247,6 +267,7 @@ def _context(connection: Connection) -> adapt.AdaptersMap:
     info.register(_Holder(adapters))
     dumper = type("HalfDumper", (HalfDumper,), {"oid": info.oid})
     adapters.register_dumper(Half, dumper)
+    adapters.register_dumper(Numbers, NumbersDumper)
     return adapters
 
 

@@ -245,7 +245,7 @@ class PostgresStore:
         def work(tx: Tx) -> Ids:
             gone = writes.forget(tx, ids)
             journal.drop(tx, gone)
-            tx.when_committed.append(lambda: self._copies.drop(tx.space))
+            tx.when_committed += [lambda: self._copies.drop(tx.space), self._caches.terms.forget]
             return gone
 
         return self._write(work)
@@ -364,7 +364,7 @@ class PostgresStore:
             return self._copied.store.frequencies(words_)
 
         def work(tx: Tx) -> tuple[int, Mapping[str, int]]:
-            return tx.counters.documents, keywords.frequencies(tx, self._asks.frequencies(), words_)
+            return tx.counters.documents, keywords.frequencies(tx, self._asks.terms(), words_)
 
         return self._read(work)
 

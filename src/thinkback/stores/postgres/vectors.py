@@ -67,10 +67,16 @@ class Nearest:
             near += " ORDER BY distance"
         memories = f"FROM ({near}) r {'LEFT ' if self._top else ''}JOIN thinkback.memories m ON m.space = %(space)s"
         order = "" if self._top else f"ORDER BY r.distance LIMIT {self._most:d}"
+        # Exact vectors are the most of what is sent: only those that can be among the best are read.
+        wanted = (
+            "coalesce((SELECT w.distance FROM n w WHERE w.id IS NOT NULL ORDER BY w.distance "
+            f"OFFSET {self._limit - 1:d} LIMIT 1), 'infinity') + {params.add(slack_of(self._query), '::float8')}"
+        )
         return (
-            "SELECT n.id, n.distance, NULL::bigint, NULL::integer, NULL::integer, e.exact FROM ("
-            f"SELECT m.id, m.seq, r.distance {memories} AND m.seq = r.seq AND {passing} {order}) n "
-            f"LEFT JOIN thinkback.vectors e ON e.space = %(space)s AND e.generation = {live} AND e.seq = n.seq"
+            f"WITH n AS MATERIALIZED (SELECT m.id, m.seq, r.distance {memories} AND m.seq = r.seq AND {passing} {order}) "
+            "SELECT n.id, n.distance, NULL::bigint, NULL::integer, NULL::integer, e.exact FROM n "
+            f"LEFT JOIN thinkback.vectors e ON e.space = %(space)s AND e.generation = {live} AND e.seq = n.seq "
+            f"AND n.distance <= {wanted}"
         )
 
     @property
@@ -88,11 +94,12 @@ class Nearest:
             self._most *= 1 if self._top and len(found) < self._limit else 4
             self._top = False
             return None
-        if not found:
+        near = [row for row in found if row[5] is not None]
+        if not near:
             return []
-        exact = generations.unpacked((row[5] for row in found), self._live.space.dimensions)
+        exact = generations.unpacked((row[5] for row in near), self._live.space.dimensions)
         scores = cosines(exact, self._query).tolist()
-        best = sorted(zip(scores, (row[0] for row in found), strict=True), key=lambda one: (-one[0], one[1]))
+        best = sorted(zip(scores, (row[0] for row in near), strict=True), key=lambda one: (-one[0], one[1]))
         return [Scored(id, score) for score, id in best[: self._limit]]
 
     def _reached(self, rows: list[Row], found: list[Row]) -> bool:

@@ -1,0 +1,107 @@
+"""Postings of terms, read as packed arrays: one row a term, and a process keeps those of its last queries."""
+
+from collections.abc import Sequence
+from threading import Lock
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thinkback.model import Floats
+from thinkback.stores.postgres import words
+from thinkback.stores.postgres.session import Tx
+from thinkback.stores.sqlite.bm25 import K1, B
+from thinkback.stores.stemming import STEMMED
+
+Seqs = NDArray[np.int64]
+Postings = NDArray[np.void]  # the rows that hold a term: number, how often it occurs, how many terms there are
+_PACKED = np.dtype([("seq", ">i8"), ("tf", ">i4"), ("len", ">i4")])
+_NONE: Postings = np.zeros(0, dtype=_PACKED)
+_DENSE = 16  # if at least one number in so many is held, sums are made in an array of all numbers
+_READ = (
+    "SELECT p.class, p.term, count(*), string_agg(int8send(p.seq) || int4send(p.tf) || int4send(p.len), '') "
+    "FROM thinkback.postings p WHERE p.space = %(space)s AND p.class = ANY(%(classes)s::smallint[]) "
+    "AND p.term = ANY(%(terms)s::text[]) GROUP BY p.class, p.term"
+)
+_COUNTED = (
+    " UNION ALL SELECT p.class, p.term, count(*), NULL FROM thinkback.postings p WHERE p.space = %(space)s "
+    "AND p.class = ANY(%(classes)s::smallint[]) AND p.term = %(counted)s GROUP BY p.class, p.term"
+)
+
+
+class Terms:
+    """In which rows of a space each term stands, remembered while its contents stay the same.
+
+    Of the term that marks texts stemmed by language only the number of rows is read.
+    """
+
+    MOST = 20_000  # terms whose number of rows is remembered
+    MOST_POSTINGS = 32_768  # that are remembered, beside those of the last query
+
+    def __init__(self) -> None:
+        self._at: tuple[str, int] = ("", -1)
+        self._counts: dict[tuple[int, str], int] = {}
+        self._postings: dict[tuple[int, str], Postings] = {}
+        self._lock = Lock()  # two legs of one recall often look for the same words; the second waits for the first
+
+    def counts(self, tx: Tx, number: int, terms: Sequence[str]) -> dict[str, int]:
+        """How many rows of a class hold each term. The postings are read too, as a search for the same words follows."""
+        with self._lock:
+            self._read(tx, number, terms)
+            return {term: self._counts[number, term] for term in terms}
+
+    def postings(self, tx: Tx, number: int, terms: Sequence[str]) -> dict[str, Postings]:
+        """The rows of a class that hold each term."""
+        with self._lock:
+            self._read(tx, number, terms)
+            return {term: self._postings.get((number, term), _NONE) for term in terms}
+
+    def forget(self) -> None:
+        """Drops everything, because memories were forgotten."""
+        with self._lock:
+            self._at, self._counts, self._postings = ("", -1), {}, {}
+
+    def _read(self, tx: Tx, number: int, terms: Sequence[str]) -> None:
+        at = (tx.counters.store_id, tx.counters.contents)
+        if at != self._at or len(self._counts) > self.MOST:
+            self._at, self._counts, self._postings = at, {}, {}
+        unknown = [term for term in words.distinct(terms) if not self._knows(number, term)]
+        if not unknown:
+            return
+        numbers = [words.PRESENT, words.THEMES] if tx.counters.themes else [words.PRESENT]
+        marked = STEMMED in unknown
+        params = tx.params(classes=numbers, terms=[term for term in unknown if term != STEMMED])
+        if marked:
+            params["counted"] = STEMMED
+        found = {(its, term): rest for its, term, *rest in tx.rows(_READ + _COUNTED * marked, params)}
+        self._make_room({(its, term) for its in numbers for term in terms})
+        for key in [(its, term) for its in numbers for term in unknown]:
+            count, packed = found.get(key, (0, None))
+            self._counts[key] = count
+            if packed is not None:
+                self._postings[key] = np.frombuffer(packed, dtype=_PACKED)
+
+    def _knows(self, number: int, term: str) -> bool:
+        count = self._counts.get((number, term))
+        return count == 0 or (count is not None and (term == STEMMED or (number, term) in self._postings))
+
+    def _make_room(self, wanted: set[tuple[int, str]]) -> None:
+        if sum(map(len, self._postings.values())) > self.MOST_POSTINGS:
+            self._postings = {key: kept for key, kept in self._postings.items() if key in wanted}
+
+
+def summed(found: Sequence[tuple[Postings, float]], mean: float) -> tuple[Seqs, Floats]:
+    """The rows that hold any of these terms, in order, and their scores by BM25; terms are added in the order given.
+
+    score(d) = Σ over terms of idf · f · (k1 + 1) / (f + k1 · (1 − b + b · D / mean))
+    """
+    seqs = np.concatenate([rows["seq"] for rows, _ in found]).astype(np.int64)
+    tf = np.concatenate([rows["tf"] for rows, _ in found]).astype(np.float64)
+    length = np.concatenate([rows["len"] for rows, _ in found]).astype(np.float64)
+    idfs = np.repeat([idf for _, idf in found], [len(rows) for rows, _ in found])
+    parts = idfs * ((tf * (K1 + 1.0)) / (tf + K1 * ((1 - B) + B * length / mean)))
+    if len(seqs) and int(seqs.max()) < _DENSE * len(seqs):
+        of_all = np.asarray(np.bincount(seqs, parts), dtype=np.float64)
+        held = np.flatnonzero(of_all)  # every part is above zero
+        return held, of_all[held]
+    held, places = np.unique(seqs, return_inverse=True)
+    return held, np.asarray(np.bincount(places, parts), dtype=np.float64)
