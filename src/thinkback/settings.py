@@ -79,7 +79,7 @@ class Agent:
 class Postgres:
     """Stores on a server: the most megabytes that copies of small, often read spaces take in a process; 0 for none."""
 
-    copies_mb: int = _or_none(256)
+    copies_mb: int = _or_none(320)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

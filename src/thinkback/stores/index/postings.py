@@ -16,6 +16,7 @@ from thinkback.stores.index.folder import Arrays
 from thinkback.values import dataclass
 
 Rows = NDArray[np.intp]
+MOST_ROWS = 1 << 16  # of a segment
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -40,6 +41,11 @@ class MappedPostings:
     ends: NDArray[np.uint32]
     rows: NDArray[np.uint16]
     frequencies: NDArray[Any]
+
+    @property
+    def nbytes(self) -> int:
+        arrays = (self.hashes, self.spelled, self.spelled_ends, self.ends, self.rows, self.frequencies)
+        return sum(array.nbytes for array in arrays)
 
     def place(self, term: bytes) -> tuple[int, int]:
         """Where the postings of a term begin and end."""

@@ -20,11 +20,12 @@ from thinkback.stores.sqlite.filled import Contents, FilledStore
 from thinkback.stores.sqlite.generations import STORED
 from thinkback.values import dataclass
 
-COPIES_MB = 256
+COPIES_MB = 320
 _PAYS_FROM = 3  # views of an unchanged space
 _MEMORIES_A_VIEW = 250  # copying so many memories costs about what one recall saves
 # About how many bytes they take, with 384 numbers a vector; only used for a space that was never copied.
-_MEMORY, _WORD, _PASSAGE = 5400, 20, 3500
+_MEMORY, _WORD, _PASSAGE = 2500, 15, 3500
+_NO_SEQS = np.zeros(0, dtype=np.int64)
 _AGEING = 1000  # views after which earlier ones count half
 
 
@@ -157,12 +158,14 @@ def _contents(tx: Tx) -> Contents:
     records = {row[0]: to_record(row[1:]) for row in tx.rows(sql)}
     live = generations.generation(tx)
     if live is None:
-        return Contents(records, None, {}, {}, links.everything(tx))
+        return Contents(records, None, _NO_SEQS, np.zeros((0, 0), dtype=STORED), {}, links.everything(tx))
     sql = (
         "SELECT v.seq, v.exact FROM thinkback.vectors v JOIN thinkback.memories m ON m.space = %(space)s AND m.seq = v.seq "
-        "WHERE v.space = %(space)s AND v.generation = %(live)s AND m.retired_at IS NULL"
+        "WHERE v.space = %(space)s AND v.generation = %(live)s AND m.retired_at IS NULL ORDER BY v.seq"
     )
     rows = tx.rows(sql, tx.params(live=live.number))
-    vectors = {seq: np.frombuffer(exact, dtype=STORED) for seq, exact in rows}
+    seqs = np.array([seq for seq, _ in rows], dtype=np.int64)
+    # An array of its own, because NumPy asks the system for large pages, which a product of all rows needs.
+    vectors = generations.unpacked((exact for _, exact in rows), live.space.dimensions).copy()
     long = passages.by_version(tx, list(records), live.number)
-    return Contents(records, live.space, vectors, long, links.everything(tx))
+    return Contents(records, live.space, seqs, vectors, long, links.everything(tx))

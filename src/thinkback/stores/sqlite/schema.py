@@ -129,13 +129,15 @@ INSERT INTO counters (one, store_id) VALUES (1, lower(hex(randomblob(8))));
 """
 
 
-def full_text(table: str, exact: bool = False) -> str:
-    """The statement that creates a full-text table; an exact one keeps no text."""
+def full_text(table: str, exact: bool = False, texts: bool = True) -> str:
+    """The statement that creates a full-text table; an exact one keeps no text, and none does without `texts`."""
     made = f"CREATE VIRTUAL TABLE {table} USING fts5(content, essence, tags, "
+    if exact or not texts:
+        made += "content = '', "
     if not exact:
         return f'{made}tokenize = "{" ".join(TOKENIZER)}")'
     name, option, letters = EXACT_TOKENIZER
-    return f"{made}content = '', tokenize = \"{name} {option} '{letters}'\")"
+    return f"{made}tokenize = \"{name} {option} '{letters}'\")"
 
 
 def create_full_text(connection: apsw.Connection, table: str) -> None:
