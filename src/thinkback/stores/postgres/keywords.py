@@ -125,7 +125,7 @@ def _plain(
     if not there:
         return None
     held = holding.postings(tx, number, [form for form, _ in there])
-    return Plain(*summed([(held[form], weight) for form, weight in there], of.average), filter, limit, matching)
+    return Plain(*summed([(held[form], weight) for form, weight in there]), filter, limit, matching)
 
 
 class Plain:
