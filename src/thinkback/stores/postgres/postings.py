@@ -38,6 +38,7 @@ class Terms:
     MOST_POSTINGS = 131_072  # that are remembered, beside those of the last query; each takes 16 bytes
 
     def __init__(self) -> None:
+        self.margin = 8  # how many rows beyond the limit a search asks about first; more where that was not enough
         self._lock = Lock()  # two legs of one recall often look for the same words; the second waits for the first
         self._reset(("", -1))
 
