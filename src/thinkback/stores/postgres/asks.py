@@ -28,6 +28,7 @@ class Caches:
 
     records: RecordCache = field(default_factory=RecordCache)
     terms: Terms = field(default_factory=Terms)
+    margin: vectors.Margin = field(default_factory=vectors.Margin)
     history: HistoryIndex = field(default_factory=HistoryIndex)
     tags: tuple[tuple[str, int], MappingProxyType[str, int]] = (("", -1), MappingProxyType({}))
     live: tuple[tuple[str, int], Generation | None] = (("", -1), None)
@@ -95,7 +96,8 @@ class Asks:
         if live is None or no_themes:
             return _EMPTY
         whole = long or not tx.counters.passages
-        nearest = vectors.Nearest(live, vector, filter, limit, self.matching(tx, filter), long=whole)
+        matching, margin = self.matching(tx, filter), self.caches.margin
+        nearest = vectors.Nearest(live, vector, filter, limit, matching, margin, long=whole)
         return Ask([nearest]) if limit > 0 else _EMPTY
 
     def search_hnsw(self, tx: Tx, vector: Vector, filter: Filter, limit: int, *, long: bool = True) -> Ask:
@@ -109,7 +111,8 @@ class Asks:
             return Ask(exact.searches, lambda answers: (exact.join(answers), None))
         whole = long or not tx.counters.passages
         matching = self.matching(tx, filter)
-        nearest = vectors.Nearest(live, vector, filter, limit, matching, long=whole, approximate=True)
+        margin = self.caches.margin
+        nearest = vectors.Nearest(live, vector, filter, limit, matching, margin, long=whole, approximate=True)
         return Ask([nearest], lambda answers: (answers[0], index))
 
     def search_passages(self, tx: Tx, vector: Vector, filter: Filter, limit: int) -> Ask:

@@ -14,8 +14,11 @@ COUNTERS = (
     "documents, tokens, themes, theme_tokens, exact_tokens, passages, mark"
 )
 # What is small is not worth compiling, or handing to other processes. Every index begins with the space and its rows lie together,
-# so the planner shall not take a table for cheaper to read.
-PLANS = "SET jit = off; SET enable_seqscan = off; SET random_page_cost = 1.1; SET max_parallel_workers_per_gather = 0"
+# so the planner shall not take a table for cheaper to read; and no row is looked up twice, so none need be remembered.
+PLANS = (
+    "SET jit = off; SET enable_seqscan = off; SET enable_memoize = off; SET random_page_cost = 1.1; "
+    "SET max_parallel_workers_per_gather = 0"
+)
 VIEW = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 WRITE = "BEGIN ISOLATION LEVEL READ COMMITTED"
 _TAGS = (

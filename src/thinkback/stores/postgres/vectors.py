@@ -17,7 +17,18 @@ _HALF = 2.0**-11  # relative error of rounding to half precision
 _SINGLE = 2.0**-24
 _LENGTH = 2e-6  # how far a stored vector's length may be from 1, twice
 _FARTHEST = 10_000  # an index is followed no farther; then all vectors are compared
-_MARGIN = 32  # candidates read beyond the limit, so that one statement is nearly always enough
+_FOLLOWED = 32
+_WIDEST = 512
+
+
+class Margin:
+    """How many candidates a search reads beyond its limit, so that one statement is enough; more where it was not."""
+
+    def __init__(self) -> None:
+        self.rows = 16
+
+    def widen(self) -> None:
+        self.rows = min(4 * self.rows, _WIDEST)
 
 
 class Nearest:
@@ -30,15 +41,18 @@ class Nearest:
         filter: Filter,
         limit: int,
         matching: list[int] | None,
+        margin: Margin,
         *,
         long: bool = True,
         approximate: bool = False,
     ) -> None:
         self._live, self._filter, self._matching, self._long = live, filter, matching, long
-        self._limit, self._approximate = limit, approximate
+        self._limit, self._approximate, self._margin = limit, approximate, margin
         self._query = unit_rows([vector], live.space.dimensions)[0]
-        self._most = limit + max(_MARGIN, limit // 2)
-        self._reach = 4 * self._most  # how far an index is followed, as the filter may leave some out
+        self._most = limit + margin.rows
+        self._reach = 4 * (
+            limit + max(_FOLLOWED, limit // 2)
+        )  # how far an index is followed, as the filter may leave some out
         self._top = not approximate and matching is None and nearly_all(filter)
 
     def sql(self, params: Params) -> str:
@@ -93,6 +107,7 @@ class Nearest:
         if not self._approximate and not self._reached(rows, found):
             self._most *= 1 if self._top and len(found) < self._limit else 4
             self._top = False
+            self._margin.widen()
             return None
         near = [row for row in found if row[5] is not None]
         if not near:
