@@ -10,8 +10,9 @@ from thinkback.model import Draft, Filter
 from thinkback.search.query.keywords import parse_keywords
 from thinkback.settings import Postgres
 from thinkback.stores.base import EmbeddingSpace
-from thinkback.stores.sqlite import SqliteStore, impact
-from thinkback.stores.sqlite.filled import Contents, FilledStore
+from thinkback.stores.sqlite import SqliteStore
+from thinkback.stores.sqlite import filled as filled_stores
+from thinkback.stores.sqlite.filled import Contents, FilledStore, size_of_postings
 
 NOW = 1_770_000_000_000_000
 WORDS = [f"word{n}" for n in range(400)]
@@ -65,7 +66,7 @@ def _answers(store: SqliteStore, dimensions: int, filter: Filter) -> list[Any]:
 
 @pytest.mark.parametrize("rows_of_a_segment", [1 << 16, 64])
 def test_it_answers_as_the_store_it_was_filled_from(monkeypatch: pytest.MonkeyPatch, rows_of_a_segment: int) -> None:
-    monkeypatch.setattr(impact, "MOST_ROWS", rows_of_a_segment)
+    monkeypatch.setattr(filled_stores, "MOST_ROWS", rows_of_a_segment)
     store, filled = _pair(300, without=(4, 77))
     for filter in (Filter(now=NOW), Filter(now=NOW, threads=("t3", "t4")), Filter(now=NOW, since=NOW - 100)):
         assert _answers(filled, 8, filter) == _answers(store, 8, filter)
@@ -97,7 +98,7 @@ def test_what_it_counts_is_what_it_takes() -> None:
     assert view.impact is not None
     with filled._connections.read() as connection:
         pages = connection.execute("SELECT page_count * page_size FROM pragma_page_count, pragma_page_size").get
-    arrays = view.matrix.vectors.nbytes + view.impact.size_of_postings
+    arrays = view.matrix.vectors.nbytes + size_of_postings(view.impact)
     columns = sum(column.nbytes for column in view.catalogue.columns.values()) + view.catalogue.seqs.nbytes
     assert pages + arrays + columns <= filled.size <= 2 * (pages + arrays + columns)
     assert view.matrix.vectors.nbytes == 1000 * 64 * 4

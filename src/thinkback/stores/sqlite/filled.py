@@ -14,10 +14,12 @@ from numpy.typing import NDArray
 
 from thinkback.model import Passages, StoredEdge, StoredRecord, Vector
 from thinkback.stores.base import EmbeddingSpace
-from thinkback.stores.sqlite import counters, fulltext, generations, impact, keywords, links, schema, writes
+from thinkback.stores.index.postings import MOST_ROWS, MappedPostings, pack
+from thinkback.stores.sqlite import counters, fulltext, generations, keywords, links, schema, writes
 from thinkback.stores.sqlite.catalogue import Catalogue
 from thinkback.stores.sqlite.connection import PinnedConnection
 from thinkback.stores.sqlite.files import MEMORY
+from thinkback.stores.sqlite.impact import Gains, Impact
 from thinkback.stores.sqlite.index_cache import View
 from thinkback.stores.sqlite.rows import listed
 from thinkback.stores.sqlite.store import SqliteStore
@@ -68,11 +70,11 @@ class FilledStore(SqliteStore):
         self._held = (contents.seqs, contents.vectors)
         view = self._indexes.with_impact(connection)
         assert view.impact is not None
-        packed = impact.packed(view.impact, _MOST_GAINS)
+        packed = _packed(view.impact)
         matrix = None if live is None else _matrix(live, view.catalogue, contents)
         self._indexes.replace(view, replace(view, impact=packed, matrix=matrix))
         pages = connection.execute("SELECT page_count * page_size FROM pragma_page_count, pragma_page_size").get
-        postings = packed.size_of_postings + 16 * min(packed.words, _MOST_GAINS)
+        postings = size_of_postings(packed) + 16 * min(packed.words, _MOST_GAINS)
         self.size = pages + contents.vectors.nbytes + postings + _A_ROW * len(contents.records)
 
     def _catalogued(self, connection: apsw.Connection) -> View:
@@ -106,3 +108,20 @@ def _matrix(live: generations.Generation, catalogue: Catalogue, contents: Conten
     filled, rows = np.zeros(catalogue.size, dtype=np.bool_), catalogue.rows(contents.seqs)
     filled[rows] = True
     return Matrix(live, filled, rows, contents.vectors, len(rows))
+
+
+def _packed(old: Impact) -> Impact:
+    """The same index in small arrays; it keeps fewer postings of terms that were asked for."""
+    triples = [segment.triples() for segment in old.segments]
+    rows = np.arange(old.size)
+    segments = []
+    for first in range(0, old.size, MOST_ROWS):
+        here = (rows >= first) & (rows < first + MOST_ROWS)
+        arrays = pack(triples, np.where(here, rows - first, -1))
+        segments.append(MappedPostings(first, int(here.sum()), **arrays))
+    return replace(old, segments=tuple(segments), known=Gains(_MOST_GAINS), found={})
+
+
+def size_of_postings(index: Impact) -> int:
+    """Bytes of packed segments."""
+    return sum(segment.nbytes for segment in index.segments if isinstance(segment, MappedPostings))

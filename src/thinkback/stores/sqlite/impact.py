@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thinkback.model import REFLECTION, Filter, Floats
-from thinkback.stores.index.postings import MOST_ROWS, MappedPostings, pack
+from thinkback.stores.index.postings import MappedPostings
 from thinkback.stores.index.reach import foremost
 from thinkback.stores.sqlite import rarest
 from thinkback.stores.sqlite.bm25 import K1, B, idf
@@ -156,11 +156,6 @@ class Impact:
     def _normed(self, lengths: NDArray[np.int64]) -> Floats:
         average = float(self.words) / self.alive if self.alive else 1.0
         return np.asarray(K1 * (1 - B + B * lengths.astype(np.float64) / (average or 1.0)), dtype=np.float64)
-
-    @property
-    def size_of_postings(self) -> int:
-        """Bytes of packed segments."""
-        return sum(segment.nbytes for segment in self.segments if isinstance(segment, MappedPostings))
 
     def scores(self, terms: Sequence[Term], catalogue: Catalogue) -> Floats:
         """The BM25 score of every row; 0 where no term occurs. Forms of a word that are given together share a weight."""
@@ -381,18 +376,6 @@ def measured(
     stemmed = any(segment.place(_STEMMED) != (0, 0) for segment in segments)
     shortest = int(here.min(where=here > 0, initial=_LONGEST))
     return Impact(segments, lengths, catalogue.size, words, _living(catalogue), shortest, stemmed)
-
-
-def packed(old: Impact, most_gains: int) -> Impact:
-    """The same index in small arrays; of terms that were asked for it keeps at most so many postings."""
-    triples = [segment.triples() for segment in old.segments]
-    rows = np.arange(old.size)
-    segments = []
-    for first in range(0, old.size, MOST_ROWS):
-        here = (rows >= first) & (rows < first + MOST_ROWS)
-        arrays = pack(triples, np.where(here, rows - first, -1))
-        segments.append(MappedPostings(first, int(here.sum()), **arrays))
-    return replace(old, segments=tuple(segments), known=Gains(most_gains), found={})
 
 
 def _followed(
