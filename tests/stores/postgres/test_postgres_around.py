@@ -113,7 +113,7 @@ def test_a_statement_is_prepared_on_a_connection_of_its_own(server: LocalServer)
         assert len(by_keyword(store, "cat")) == 1
     with spaces.server.connection() as connection:
         found = connection.execute("SELECT statement FROM pg_prepared_statements").fetchall()
-    assert any("thinkback.postings" in sql for (sql,) in found)
+    assert any("thinkback.memories" in sql for (sql,) in found)  # the postings of a word are read once
     spaces.close()
 
 
