@@ -25,7 +25,7 @@ import core
 
 TIMES = 9
 RARE = 500
-COLOURS = tuple("#1b6ca8 #c0392b #2e8b57 #8e44ad #d68910 #16a085 #7f8c8d #34495e #a93226 #5d6d7e #b7950b".split())  # noqa: SIM905
+COLOURS = "1b6ca8 c0392b 2e8b57 8e44ad d68910 16a085 7f8c8d 34495e a93226 5d6d7e b7950b 6e2c00".split()  # noqa: SIM905
 
 
 def fill(data: core.Data, path: Path) -> None:
@@ -72,6 +72,11 @@ def measure(data: core.Data, path: Path) -> dict[str, float]:
         memory.remember(f"{common}, {number}", vector=data.vectors[number], thread="thread-0", tags=["rare"])
         after.append(_milliseconds(lambda number: memory.stats(), number))
     found["stats after a write"] = statistics.median(after)
+    after = []
+    for number in range(TIMES):
+        memory.remember(f"{data.texts[number]} {number}", vector=data.vectors[number])
+        after.append(_milliseconds(ask, number))
+    found["recall after a write"] = statistics.median(after)
     found["known_at"] = _milliseconds(lambda number: ask(number, known_at=memory.clock()), 0)
     return found
 
@@ -114,8 +119,8 @@ def plot(found: Mapping[int, Mapping[str, float]]) -> str:
         labels[name] = last = max(y, last + 14)
     for name, colour in zip(names, COLOURS, strict=False):
         points = " ".join("{},{}".format(*at(size, found[size][name])) for size in sizes)
-        parts.append(f'<polyline points="{points}" fill="none" stroke="{colour}" stroke-width="2"/>')
-        parts.append(f'<text x="{left + width + 8}" y="{labels[name] + 4}" fill="{colour}">{name}</text>')
+        parts.append(f'<polyline points="{points}" fill="none" stroke="#{colour}" stroke-width="2"/>')
+        parts.append(f'<text x="{left + width + 8}" y="{labels[name] + 4}" fill="#{colour}">{name}</text>')
     parts.append(f'<text x="{left + width / 2}" y="{top + height + 42}" text-anchor="middle">memories</text></svg>')
     return "\n".join(parts) + "\n"
 

@@ -126,8 +126,9 @@ class View:
             return
         documents = np.flatnonzero(is_document)
         documents = documents[np.argsort(-self._table[_SCORE, documents], kind="stable")][:MOST_DOCUMENTS]
-        letters = np.cumsum([len(self.records[row].text) for row in documents])
-        documents = documents[letters <= MOST_LETTERS]
+        letters = np.array([len(self.records[row].text) for row in documents])
+        letters[letters > MOST_LETTERS] = 0  # one that alone is too much does not keep others from being read
+        documents = documents[(letters > 0) & (np.cumsum(letters) <= MOST_LETTERS)]
         others = np.flatnonzero(~is_document & (self._flags[:, _REFLECTION] == 0))
         values = passage_words(self._asked_for, [self.records[row] for row in (*documents, *others)])
         if values.any():
