@@ -61,10 +61,16 @@ def measure(data: core.Data, path: Path) -> dict[str, float]:
         "count": lambda number: memory.count(),
         "stats": lambda number: memory.stats(),
         "remember": lambda number: memory.remember(f"{common} {number}", vector=data.vectors[number]),
-        "forget one": lambda number: memory.forget(newest[number]),
     }
     for name, run in operations.items():
         found[name] = statistics.median(_milliseconds(run, number) for number in range(TIMES))
+    after = []
+    for number in range(TIMES):
+        memory.remember(f"{data.texts[number]} {number}", vector=data.vectors[number])
+        after.append(_milliseconds(ask, number))
+    found["recall after a write"] = statistics.median(after)
+    forgetting = (_milliseconds(lambda number: memory.forget(newest[number]), number) for number in range(TIMES))
+    found["forget one"] = statistics.median(forgetting)
     found["recall after forget"] = _milliseconds(ask, 0)
     memory.stats()
     after = []
@@ -72,11 +78,6 @@ def measure(data: core.Data, path: Path) -> dict[str, float]:
         memory.remember(f"{common}, {number}", vector=data.vectors[number], thread="thread-0", tags=["rare"])
         after.append(_milliseconds(lambda number: memory.stats(), number))
     found["stats after a write"] = statistics.median(after)
-    after = []
-    for number in range(TIMES):
-        memory.remember(f"{data.texts[number]} {number}", vector=data.vectors[number])
-        after.append(_milliseconds(ask, number))
-    found["recall after a write"] = statistics.median(after)
     found["known_at"] = _milliseconds(lambda number: ask(number, known_at=memory.clock()), 0)
     return found
 

@@ -1,12 +1,13 @@
 """BM25 of passages: a long text counts by its best passage, among the passages of all candidates."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 import thinkback
-from thinkback.model import Filter, StoredRecord
+from thinkback.model import Filter, Run, StoredRecord
 from thinkback.passages import split
 from thinkback.search.query.parse import parse
 from thinkback.search.recipes.model import Parsing
@@ -62,6 +63,8 @@ def test_the_feature_is_that_of_documents_less_the_value_of_the_keyword_leg():
     values = found["document_passage"].tolist()
     assert 0 < values[0] + 0.25 < 1  # a short text is the best
     assert values[1:] == [0, -0.25]
+    across = replace(scene(long_text("nothing"), "harbour"), runs=[Run("keyword", factor=0.1)])
+    assert features(across)["document_passage"].tolist() == pytest.approx([-0.025, 0])
     without = features(scene(long_text("nothing"), "nothing"))
     assert without["document_passage"].tolist() == [0, 0]
 

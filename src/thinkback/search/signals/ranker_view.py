@@ -132,8 +132,9 @@ class View:
         others = np.flatnonzero(~is_document & (self._flags[:, _REFLECTION] == 0))
         values = passage_words(self._asked_for, [self.records[row] for row in (*documents, *others)])
         if values.any():
+            factor = next((run.factor for run in self._runs if run.leg == "keyword"), 1.0)  # less across languages
             keyword = self._table[_ROW["keyword"], documents]
-            self._table[_ROW["passage"], documents] = values[: len(documents)] - keyword
+            self._table[_ROW["passage"], documents] = factor * (values[: len(documents)] - keyword)
 
     # -- threads -------------------------------------------------------------------------------------------------------
 
