@@ -93,6 +93,21 @@ def test_after_a_write_only_what_it_wrote_is_read_again(tmp_path: Path, monkeypa
         assert list(store.get(ids)) == ids[1:]
 
 
+def test_after_many_writes_everything_is_read_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reads, "_MOST_WRITTEN", 2)
+    with SqliteStore(tmp_path / "m.db") as store, store._connections.read() as connection:
+        assert reads.written_since(connection, 0) == []
+    with SqliteStore(tmp_path / "m.db") as store:
+        ids = [record.id for record in store.add([Draft(text=text) for text in "ab"], now=1)]
+        with store._connections.read() as connection:
+            assert sorted(reads.written_since(connection, 0) or ()) == sorted(ids)
+        store.get(ids)
+        store.add([Draft(text=text) for text in "cde"], now=2)
+        with store._connections.read() as connection:
+            assert reads.written_since(connection, 1) is None
+        assert [record.text for record in store.get(ids).values()] == ["a", "b"]
+
+
 def test_a_view_does_not_see_what_the_cache_has_read_since(tmp_path: Path) -> None:
     with SqliteStore(tmp_path / "m.db") as store:
         ids = [record.id for record in store.add([Draft(text=text) for text in "abc"], now=1)]

@@ -12,6 +12,7 @@ from thinkback.stores.sqlite.catalogue import Catalogue
 from thinkback.stores.sqlite.filters import Clause, clause
 from thinkback.stores.sqlite.rows import NO_LIMIT, listed, select
 
+_MOST_WRITTEN = 10_000
 _AT = "m.recorded_at <= ? AND (m.retired_at IS NULL OR m.retired_at > ?)"
 
 
@@ -53,11 +54,13 @@ def accesses(connection: apsw.Connection, ids: Sequence[str]) -> list[tuple[str,
 
 
 def written_since(connection: apsw.Connection, since: int) -> list[str] | None:
-    """Memories with a version of a later change count; None after a removal or a repair, which leave no ids."""
+    """Memories with a version of a later change count; None if many, or after a removal or a repair, which leave no ids."""
     sql = "SELECT removed_before > ?1 OR EXISTS (SELECT 1 FROM removed WHERE changed > ?1) FROM counters"
     if connection.execute(sql, (since,)).get:
         return None
-    return [id for (id,) in connection.execute("SELECT id FROM memories WHERE changed > ?", (since,))]
+    sql = "SELECT id FROM memories WHERE changed > ? LIMIT ?"
+    ids = [id for (id,) in connection.execute(sql, (since, _MOST_WRITTEN + 1))]
+    return ids if len(ids) <= _MOST_WRITTEN else None
 
 
 def page(connection: apsw.Connection, filter: Filter, limit: int | None, after: str | None) -> list[StoredRecord]:
