@@ -76,6 +76,7 @@ def test_only_the_best_documents_are_read_and_never_too_much_text(monkeypatch):
     monkeypatch.setattr(ranker_view, "MOST_LETTERS", len(texts[0]))
     assert features(scene(*texts))["document_passage"].tolist() == [0.75, 0, 0]
     assert features(scene(texts[0] + FILLER, *texts))["document_passage"].tolist() == [0, 0.75, 0, 0]
+    assert features(scene(texts[0] + FILLER, "harbour"))["document_passage"].tolist() == [0, 0]
 
 
 def test_a_long_memory_is_ranked_by_its_best_passage():

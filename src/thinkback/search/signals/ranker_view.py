@@ -122,13 +122,13 @@ class View:
     def _passages(self) -> None:
         """BM25 by passages, less that of the keyword leg, of the best documents."""
         is_document = self._flags[:, _DOCUMENT] > 0
-        if not is_document.any():
-            return
         documents = np.flatnonzero(is_document)
         documents = documents[np.argsort(-self._table[_SCORE, documents], kind="stable")][:MOST_DOCUMENTS]
-        letters = np.array([len(self.records[row].text) for row in documents])
+        letters = np.array([len(self.records[row].text) for row in documents], dtype=np.int64)
         letters[letters > MOST_LETTERS] = 0  # one that alone is too much does not keep others from being read
         documents = documents[(letters > 0) & (np.cumsum(letters) <= MOST_LETTERS)]
+        if not len(documents):
+            return
         others = np.flatnonzero(~is_document & (self._flags[:, _REFLECTION] == 0))
         values = passage_words(self._asked_for, [self.records[row] for row in (*documents, *others)])
         if values.any():
