@@ -34,7 +34,7 @@ from thinkback.search.recipes.model import Recipe
 from thinkback.search.recipes.named import DEFAULT, KEYWORD, VECTOR
 from thinkback.stores.sqlite.vector_cache import VectorCache
 
-WAYS = ("keyword", "vector, one", "vector, passages", "default, one", "default, passages")
+WAYS = ("keyword", "vector, one", "vector, passages", "default, one", "default, passages", "default, whole words")
 
 
 def main() -> None:
@@ -100,7 +100,7 @@ def compare(path: Path, embedder: CachedEmbedder, most: int, apart: bool, days: 
     print(f"\n{path.stem}: {found['memories']} memories, {found['passages']} passages, {found['questions']} questions")
     for way in WAYS:
         shares = [found[f"{way}@{k}"] / found["questions"] for k in (1, 5)]
-        print(f"  {way:18} any@1 {shares[0]:.3f}   any@5 {shares[1]:.3f}")
+        print(f"  {way:20} any@1 {shares[0]:.3f}   any@5 {shares[1]:.3f}")
     long = max(found["long"], 1)
     shown = (f"{word} {found[word] / long:.3f}" for word in ("shown", "by vector", "first"))
     print(f"  right passage of {found['long']}: {', '.join(shown)}")
@@ -157,14 +157,14 @@ def beginning(text: str) -> Span | None:
 
 
 def recipe_of(way: str) -> Recipe:
-    """The recipe of a way; "one" means one vector a memory."""
+    """The recipe of a way; "one" means one vector a memory, "whole words" that BM25 is not counted by passages."""
     name, _, kind = way.partition(", ")
+    changes = {
+        "one": {"legs.vector.passages": False},
+        "whole words": {"signals.ranker.document_passage": 0.0},
+    }.get(kind)
     chosen = {"keyword": KEYWORD, "vector": VECTOR, "default": DEFAULT}[name]
-    return (
-        replace(chosen, name=f"{name} by one vector").with_paths({"legs.vector.passages": False})
-        if kind == "one"
-        else chosen
-    )
+    return chosen if changes is None else replace(chosen, name=way).with_paths(changes)
 
 
 def big(megabytes: float, embedder: str) -> None:

@@ -30,7 +30,7 @@ from thinkback.values import dataclass
 T = TypeVar("T")
 
 NEAR, COVERED, FREQUENT, ASKER = 0.3, 0.35, 0.35, 0.8  # the weights of cosine, coverage, bm25 and asker
-_SATURATED, _BY_LENGTH = 1.2, 0.75  # BM25's k1 and b
+SATURATED, BY_LENGTH = 1.2, 0.75  # BM25's k1 and b
 _AT_ONCE = 20  # memories whose passages are read together
 _ENDINGS = ("ing", "ed", "es", "s", "ly")
 _SHORTEST_STEM = 3
@@ -174,8 +174,7 @@ class Table:
             for column in counts:
                 having[homes[column]] += 1
             found += [
-                (column, count, _rarity(sizes[homes[column]], having[homes[column]]))
-                for column, count in counts.items()
+                (column, count, rarity(sizes[homes[column]], having[homes[column]])) for column, count in counts.items()
             ]
         return found
 
@@ -190,11 +189,10 @@ class Table:
         """Each passage's BM25 among the passages of its memory, 1 for the best; 0 everywhere if no word of the query occurs."""
         damping: list[float] = []
         for lengths in self._parts([end - start for start, end in self.spans]):
-            mean = max(sum(lengths) / len(lengths), 1.0)
-            damping += [_SATURATED * (1 - _BY_LENGTH + _BY_LENGTH * (length / mean)) for length in lengths]
+            damping += damped(lengths)
         values = [0.0] * len(self.spans)
         for column, count, rare in found:
-            values[column] += rare * (_SATURATED + 1) * count / (count + damping[column])
+            values[column] += rare * (SATURATED + 1) * count / (count + damping[column])
         return self._of_best(values)
 
     def _nearness(self, vector: Vector) -> list[float]:
@@ -221,8 +219,15 @@ class Table:
 
 
 @lru_cache(maxsize=10_000)
-def _rarity(passages: int, having: int) -> float:
+def rarity(passages: int, having: int) -> float:
+    """The inverse document frequency of a word that so many of the passages have."""
     return math.log(1 + (passages - having + 0.5) / (having + 0.5))
+
+
+def damped(lengths: Sequence[int]) -> list[float]:
+    """What BM25 adds to the occurrences in passages of these lengths: more to longer ones."""
+    mean = max(sum(lengths) / len(lengths), 1.0)
+    return [SATURATED * (1 - BY_LENGTH + BY_LENGTH * (length / mean)) for length in lengths]
 
 
 def _scaled(vectors: Vector, asked: Floats) -> list[float]:

@@ -48,15 +48,21 @@ def test_what_a_transaction_undid_was_never_kept(tmp_path: Path) -> None:
         assert store.get([record.id])[record.id] == record
 
 
-def test_a_flush_of_access_counts_reads_no_record_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: list[Sequence[str]] = []
+@pytest.fixture
+def asked(monkeypatch: pytest.MonkeyPatch) -> list[Sequence[str]]:
+    """The ids of every reading of records from the file."""
+    found: list[Sequence[str]] = []
     read = reads.get
 
     def counted(connection: apsw.Connection, ids: Sequence[str], known_at: int | None) -> dict[str, StoredRecord]:
-        asked.append(ids)
+        found.append(ids)
         return read(connection, ids, known_at)
 
     monkeypatch.setattr(reads, "get", counted)
+    return found
+
+
+def test_a_flush_of_access_counts_reads_no_record_again(tmp_path: Path, asked: list[Sequence[str]]) -> None:
     with SqliteStore(tmp_path / "m.db") as store, SqliteStore(tmp_path / "m.db") as other:
         ids = [record.id for record in store.add([Draft(text=text) for text in "abc"], now=1)]
         store.get(ids)
@@ -71,15 +77,7 @@ def test_a_flush_of_access_counts_reads_no_record_again(tmp_path: Path, monkeypa
         assert asked == [ids, ids[2:]]
 
 
-def test_after_a_write_only_what_it_wrote_is_read_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: list[Sequence[str]] = []
-    read = reads.get
-
-    def counted(connection: apsw.Connection, ids: Sequence[str], known_at: int | None) -> dict[str, StoredRecord]:
-        asked.append(ids)
-        return read(connection, ids, known_at)
-
-    monkeypatch.setattr(reads, "get", counted)
+def test_after_a_write_only_what_it_wrote_is_read_again(tmp_path: Path, asked: list[Sequence[str]]) -> None:
     with SqliteStore(tmp_path / "m.db") as store, SqliteStore(tmp_path / "m.db") as other:
         ids = [record.id for record in store.add([Draft(text=text) for text in "abc"], now=1)]
         store.get(ids)

@@ -123,11 +123,7 @@ class View:
         """BM25 by passages, less that of the keyword leg, of the best documents."""
         is_document = self._flags[:, _DOCUMENT] > 0
         documents = np.flatnonzero(is_document)
-        documents = documents[np.argsort(-self._table[_SCORE, documents], kind="stable")][:MOST_DOCUMENTS]
-        letters = np.array([len(self.records[row].text) for row in documents], dtype=np.int64)
-        letters[letters > MOST_LETTERS] = 0  # one that alone is too much does not keep others from being read
-        documents = documents[(letters > 0) & (np.cumsum(letters) <= MOST_LETTERS)]
-        if not len(documents):
+        if not len(documents) or not len(documents := self._to_read(documents)):
             return
         others = np.flatnonzero(~is_document & (self._flags[:, _REFLECTION] == 0))
         values = passage_words(self._asked_for, [self.records[row] for row in (*documents, *others)])
@@ -135,6 +131,14 @@ class View:
             factor = next((run.factor for run in self._runs if run.leg == "keyword"), 1.0)  # less across languages
             keyword = self._table[_ROW["keyword"], documents]
             self._table[_ROW["passage"], documents] = factor * (values[: len(documents)] - keyword)
+
+    def _to_read(self, documents: NDArray[np.intp]) -> NDArray[np.intp]:
+        """The best documents, as far as they are not too much to read; one that alone is too much is left out."""
+        documents = documents[np.argsort(-self._table[_SCORE, documents], kind="stable")][:MOST_DOCUMENTS]
+        letters = np.array([len(self.records[row].text) for row in documents])
+        small = letters <= MOST_LETTERS
+        documents, letters = documents[small], letters[small]
+        return documents[np.cumsum(letters) <= MOST_LETTERS]
 
     # -- threads -------------------------------------------------------------------------------------------------------
 
