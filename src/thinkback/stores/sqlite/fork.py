@@ -4,7 +4,7 @@ import os
 import threading
 import time
 
-_LONGEST_WAIT_S = 5.0  # a disk may be slow, and one may wait for a lock on the file that the thread that forks holds
+_LONGEST_WAIT_S = 1.0  # a thread may wait for a lock on the file that the one who forks holds
 
 
 class _Gate:
