@@ -6,7 +6,7 @@ ordinary dataclass. `__init__`, `__eq__` and `__hash__` are compiled at their fi
 `maker` gives a faster way than `__init__` to make many instances.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 T = TypeVar("T")
@@ -136,15 +136,19 @@ else:
             object.__setattr__(self, one.name, value)
 
 
-def maker(cls: type[T], names: Sequence[str] | None = None) -> Callable[[Iterable[Any]], T]:
+def maker(
+    cls: type[T], names: Sequence[str] | None = None, reads: Mapping[str, Callable[[Any], Any]] | None = None
+) -> Callable[[Iterable[Any]], T]:
     """A function that makes instances of a frozen, slotted class from all its values, in the order of `names` or of its slots.
 
-    It fills an instance of an open class with the same slots and then makes it one of `cls`, in a fifth of the time that setting
-    each slot through its descriptor takes.
+    Values of the names in `reads` go through its functions. It fills an instance of an open class with the same slots and then
+    makes it one of `cls`, in a fifth of the time that setting each slot through its descriptor takes.
     """
     slots: tuple[str, ...] = cls.__slots__  # type: ignore[attr-defined]
     given: dict[str, Any] = {"cls": cls, "Open": type(cls.__name__, cls.__bases__, {"__slots__": slots})}
+    given |= {f"read_{name}": read for name, read in (reads or {}).items()}
     targets = ", ".join(f"made.{name}" for name in names or slots)
-    exec(f"def make(values):\n made = Open()\n {targets}, = values\n made.__class__ = cls\n return made", given)
+    body = "".join(f" made.{name} = read_{name}(made.{name})\n" for name in reads or ())
+    exec(f"def make(values):\n made = Open()\n {targets}, = values\n{body} made.__class__ = cls\n return made", given)
     make: Callable[[Iterable[Any]], T] = given["make"]
     return make

@@ -4,11 +4,9 @@ import pickle
 from dataclasses import replace
 
 import numpy as np
-from hypothesis import given
-from hypothesis import strategies as st
 
 from thinkback.model import StoredRecord
-from thinkback.search.traits import FLAGS, LONGEST_PAIRED, may_have, traits
+from thinkback.search.traits import FLAGS, traits
 
 RECORDS = [
     StoredRecord(id="1", text="Where is the key?", speaker="Ann", thread="t"),
@@ -45,15 +43,7 @@ def test_what_is_packed_is_no_part_of_the_record():
     assert not hasattr(replace(read, text="b"), "packed")
 
 
-@given(st.text(max_size=40), st.text(min_size=1, max_size=3), st.text(max_size=40))
-def test_a_word_of_the_text_is_never_ruled_out(before, word, after):
-    record = StoredRecord(id="1", text=before + word + after)
-    words = [word for word in (word.lower(),) if word in record.text.lower()]
-    assert may_have(traits([record]), words).all()
-
-
-def test_most_words_that_a_text_does_not_have_are_ruled_out():
-    texts = ["we went to the lake", "the budget of May", "y" * (LONGEST_PAIRED + 1)]
-    records = [StoredRecord(id=str(row), text=text) for row, text in enumerate(texts)]
-    assert may_have(traits(records), ["lake", "budget"]).tolist() == [[True, False, True], [False, True, True]]
-    assert may_have(traits(records), []).shape == (0, 3)
+def test_lengths_and_dates_are_those_of_each_record():
+    dated = replace(RECORDS[0], created_at=5), replace(RECORDS[1], created_at=5, valid_from=3)
+    assert traits(dated)["length"].tolist() == [17, 1600]
+    assert traits(dated)["date"].tolist() == [5, 3]

@@ -31,10 +31,14 @@ _SAID_BY_ASSISTANT = re.compile(
 _FIRST_PERSON = re.compile(r"\b(?:i|i['’](?:m|ve|d|ll)|my|me|mine|we|our|us)\b", re.IGNORECASE)
 
 
-@Once
 def speaker(record: StoredRecord) -> str:
     """The speaker's name or role, lower-cased; empty if nobody is known to have said it."""
-    return (record.speaker or suggested_speaker(record.text) or "").lower()
+    return record.speaker.lower() if record.speaker else _at_head(record)
+
+
+@Once
+def _at_head(record: StoredRecord) -> str:
+    return (suggested_speaker(record.text) or "").lower()
 
 
 def names(text: str) -> frozenset[str]:

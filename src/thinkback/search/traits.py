@@ -5,7 +5,6 @@ import re
 import struct
 from collections.abc import Sequence
 from functools import lru_cache
-from itertools import pairwise
 from operator import attrgetter
 from typing import Any
 
@@ -20,10 +19,6 @@ FLAGS = ("asks", "short", "long", "document", "user", "assistant", "preference",
 TIER_SALIENCE = {"procedural": 0.95, "semantic": 0.90, "episodic": 0.55, "working": 0.30, "unknown": 0.50}
 SHORT_LIVED = ("working", "episodic")
 UNSCORED_IMPORTANCE = 0.5
-LONGEST_PAIRED = 20_000  # characters
-_PAIRS = 1024
-_SPREAD = 37  # of 255 letters within 16 bits
-_FULL = b"\xff" * (_PAIRS // 8)
 
 Traits = NDArray[np.void]
 _DTYPE = np.dtype(
@@ -34,10 +29,11 @@ _DTYPE = np.dtype(
         ("thread", np.int64),  # a hash of the thread, 0 for none
         ("position", np.int64),  # in the thread
         ("speaker", np.int64),  # a hash of the speaker, 0 for none
-        ("pairs", np.uint64, _PAIRS // 64),  # which pairs of letters the lower-cased text has, by hash
+        ("length", np.float64),  # of the text, in characters
+        ("date", np.float64),
     ]
 )
-_pack = struct.Struct(f"=9?7xdqqq{_PAIRS // 8}s").pack
+_pack = struct.Struct("=9?7xdqqqdd").pack
 _packed = attrgetter("packed")
 _keep: Any = StoredRecord.packed.__set__  # type: ignore[attr-defined]  # a record is frozen, but this is no part of its value
 
@@ -47,14 +43,14 @@ def traits(records: Sequence[StoredRecord]) -> Traits:
     try:
         rows = list(map(_packed, records))
     except AttributeError:  # of a record that was not read before
-        unread = [record for record in records if not hasattr(record, "packed")]
-        for record, pairs in zip(unread, _pairs([record.text for record in unread]), strict=True):
-            _keep(record, _read(record, pairs))
+        for record in records:
+            if not hasattr(record, "packed"):
+                _keep(record, _read(record))
         rows = list(map(_packed, records))
     return np.frombuffer(b"".join(rows), dtype=_DTYPE)
 
 
-def _read(record: StoredRecord, pairs: bytes) -> bytes:
+def _read(record: StoredRecord) -> bytes:
     """`document` is a text longer than an embedder reads that nobody said."""
     text, kind, said_by, thread = record.text, record.kind, speaker(record), record.thread
     length = len(text)
@@ -72,7 +68,8 @@ def _read(record: StoredRecord, pairs: bytes) -> bytes:
         0 if thread is None else hash(thread) or 1,
         record.position or 0,
         hash(said_by),  # that of an empty text is 0
-        pairs,
+        length,
+        record.date,
     )
 
 
@@ -85,43 +82,16 @@ def words(text: str) -> list[str]:
     return text.translate(_SEPARATORS).split() if text.isascii() else _WORD.findall(text)
 
 
-# -- pairs of letters -------------------------------------------------------------------------------------------------------
-
-
-def may_have(read: Traits, words: Sequence[str]) -> NDArray[np.bool_]:
-    """For every word and record False only if the lower-cased text does not have it: some pair of its letters is missing."""
-    wanted = np.frombuffer(b"".join(map(_pairs_of, words)), dtype=np.uint64).reshape(len(words), 1, _PAIRS // 64)
-    return np.asarray(((read["pairs"] & wanted) == wanted).all(axis=2))
-
-
-def _pairs(texts: Sequence[str]) -> list[bytes]:
-    """A set of bits for every text, each for some pairs of bytes; that of a long text, which has most pairs, is full."""
-    spelt = [b"" if len(text) > LONGEST_PAIRED else text.lower().encode("utf-8", "surrogatepass") for text in texts]
-    letters = np.frombuffer(b"\0".join([*spelt, b""]), dtype=np.uint8).astype(np.uint16)
-    owners = np.repeat(np.arange(len(texts)), [len(one) + 1 for one in spelt])[:-1]
-    bits = np.zeros((len(texts), _PAIRS), dtype=np.bool_)
-    bits[owners, (letters[:-1] * _SPREAD + letters[1:]) % _PAIRS] = True
-    packed = np.packbits(bits, axis=1).tobytes()
-    sets = [packed[at : at + _PAIRS // 8] for at in range(0, len(packed), _PAIRS // 8)]
-    return [_FULL if len(text) > LONGEST_PAIRED else one for text, one in zip(texts, sets, strict=True)]
-
-
-@lru_cache(maxsize=1024)
-def _pairs_of(word: str) -> bytes:
-    """The set of the pairs inside a word, without those at its ends."""
-    letters, bits = word.encode("utf-8", "surrogatepass"), bytearray(_PAIRS // 8)
-    for one, other in pairwise(letters):
-        place = (one * _SPREAD + other) % _PAIRS
-        bits[place // 8] |= 128 >> place % 8
-    return bytes(bits)
-
-
 def lasting_quality(record: StoredRecord) -> float:
     """Salience × confidence × usage."""
-    return salience(record) * (1.0 if record.confidence is None else record.confidence) * usage(record.access_count)
+    return _lasting_quality(record.tier, record.importance, record.confidence, record.access_count)
 
 
 @lru_cache(maxsize=1024)
+def _lasting_quality(tier: str, importance: float | None, confidence: float | None, accesses: int) -> float:
+    return _salience(tier, importance) * (1.0 if confidence is None else confidence) * usage(accesses)
+
+
 def usage(accesses: int) -> float:
     """How much a memory gains from being recalled."""
     return 1.0 + math.log1p(accesses)
@@ -132,7 +102,6 @@ def salience(record: StoredRecord) -> float:
     return _salience(record.tier, record.importance)
 
 
-@lru_cache(maxsize=1024)
 def _salience(tier: str, scored: float | None) -> float:
     importance = UNSCORED_IMPORTANCE if scored is None else scored
     return min(1.0, max(0.0, TIER_SALIENCE[tier] * (0.5 + 0.5 * importance)))

@@ -3,6 +3,8 @@
 import re
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
+from itertools import chain, repeat
+from operator import contains
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +15,7 @@ from thinkback.search.query.stopwords import FUNCTION_WORDS
 from thinkback.search.signals.base import Scene, of_records
 from thinkback.search.signals.passage_words import MOST_LETTERS, passage_words
 from thinkback.search.speakers import ASSISTANT, USER, asks_what_assistant_said, in_first_person, names, speaker
-from thinkback.search.traits import DOCUMENT, FLAGS, may_have, words
+from thinkback.search.traits import DOCUMENT, FLAGS, words
 
 STEPS = 10  # how far the `wide` feature looks along a thread
 LONGEST_QUERY = 2000  # characters of a query that are read for its words
@@ -100,11 +102,10 @@ class View:
                 self._put(name, self._values[name])
 
     def _length(self) -> None:
-        lengths = of_records([len(record.text) for record in self.records])
-        self._put("length", self._table[_SCORE, :-1] * np.log(lengths + 1) / 5)
+        self._put("length", self._table[_SCORE, :-1] * np.log(self._traits["length"] + 1) / 5)
 
     def _newness(self) -> None:
-        dates = of_records([record.date for record in self.records])
+        dates = self._traits["date"]
         oldest, newest = dates.min(initial=np.inf), dates.max(initial=-np.inf)
         if newest > oldest:
             self._put("newness", (dates - oldest) / (newest - oldest))
@@ -116,7 +117,7 @@ class View:
             scored = (hit for run in self._runs if run.leg == "vector" for hit in (*run.hits, *run.filled))
             parts = {hit.id for hit in scored if hit.passage is not None}
             whole = documents[[self.records[row].id not in parts for row in documents]] if parts else documents
-            lengths = of_records([len(self.records[row].text) for row in whole])
+            lengths = self._traits["length"][whole]
             self._table[_ROW["whole"], whole], self._table[_ROW["excess"], whole] = 1.0, np.log(lengths / DOCUMENT) / 5
 
     def _passages(self) -> None:
@@ -135,7 +136,7 @@ class View:
     def _to_read(self, documents: NDArray[np.intp]) -> NDArray[np.intp]:
         """The best documents, as far as they are not too much to read; one that alone is too much is left out."""
         documents = documents[np.argsort(-self._table[_SCORE, documents], kind="stable")][:MOST_DOCUMENTS]
-        letters = np.array([len(self.records[row].text) for row in documents])
+        letters = self._traits["length"][documents]
         small = letters <= MOST_LETTERS
         documents, letters = documents[small], letters[small]
         return documents[np.cumsum(letters) <= MOST_LETTERS]
@@ -219,14 +220,9 @@ class View:
     def _read(self) -> tuple[Floats, Floats]:
         """For every candidate and word of the query whether it occurs; the words' shares by rarity, which sum to 1."""
         stems = _stems(self._query)
-        likely = may_have(self._traits, stems)
-        words, rows = np.nonzero(likely)
-        texts = {row: self.records[row].text.lower() for row in set(rows.tolist())}
-        found = likely.astype(np.float64)
-        found[words, rows] = [
-            stems[word] in texts[row] for word, row in zip(words.tolist(), rows.tolist(), strict=True)
-        ]
-        table = found.T
+        texts = [record.text.lower() for record in self.records]
+        found = bytes(chain.from_iterable(map(contains, texts, repeat(stem)) for stem in stems))
+        table = np.frombuffer(found, dtype=np.bool_).reshape(len(stems), self.size).astype(np.float64).T
         reflection = self._flags[:, _REFLECTION]
         said = table[reflection == 0] if reflection.any() else table  # rarity is of what was said
         rarity = np.log((len(said) + 1) / (said.sum(axis=0) + 0.5))

@@ -29,9 +29,8 @@ _WRITE: dict[str, Callable[[Any], Any]] = {
     "object": lambda data: canonical_json(data) if data else "{}",
     "flag": int,
 }
-_READ_AT = tuple((place, _READ[field.type]) for place, field in enumerate(FIELDS) if field.type in _READ)
 _WRITE_AT = tuple((place, _WRITE[field.type]) for place, field in enumerate(FIELDS) if field.type in _WRITE)
-_made = maker(StoredRecord, NAMES)
+_made = maker(StoredRecord, NAMES, {field.name: _READ[field.type] for field in FIELDS if field.type in _READ})
 _values = attrgetter(*NAMES)
 _PYTHON_TYPES = {"integer": int, "count": int, "time": int, "flag": int, "fraction": float}
 _EMPTY = frozenset(field.name for field in FIELDS if field.default is None and not field.required)
@@ -43,10 +42,7 @@ def to_record(row: Sequence[Any]) -> StoredRecord:
     types = tuple(map(type, row))
     if types not in _sound:
         _check_types(types)
-    values = list(row)
-    for place, read in _READ_AT:
-        values[place] = read(values[place])
-    return _made(values)
+    return _made(row)
 
 
 def _check_types(types: tuple[type, ...]) -> None:

@@ -89,32 +89,60 @@ class Line:
         return edge
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class _Runs:
+    """Neighbouring rows of the same thread, sorted by thread; most threads are written in one go and have one run."""
+
+    size: int  # how many rows they are of
+    threads: Numbers
+    starts: Rows
+    lengths: Rows
+
+    @classmethod
+    def of(cls, column: Numbers) -> "_Runs":
+        starts = np.flatnonzero(np.diff(column, prepend=~column[:1]))
+        lengths, threads = np.diff(starts, append=len(column)), column[starts]
+        order = np.argsort(threads, kind="stable")
+        return cls(len(column), threads[order], starts[order], lengths[order])
+
+    def rows(self, threads: Numbers) -> tuple[Rows, Rows]:
+        """The rows of these threads, and for each row the place of its thread."""
+        first = np.searchsorted(self.threads, threads)
+        counts = np.searchsorted(self.threads, threads, side="right") - first
+        chosen = _spread(first, counts)
+        starts, lengths = self.starts[chosen], self.lengths[chosen]
+        return _spread(starts, lengths), np.repeat(np.repeat(np.arange(len(threads)), counts), lengths)
+
+
+def _spread(starts: Rows, lengths: Rows) -> Rows:
+    """The numbers from each start on, so many of each."""
+    before = np.cumsum(lengths) - lengths
+    return np.repeat(starts - before, lengths) + np.arange(int(lengths.sum()))
+
+
 class Threads:
     """Rows sorted by thread, for catalogues that follow from each other while no row of them changes its place."""
 
     def __init__(self) -> None:
-        self._sorted: Rows = np.zeros(0, dtype=np.intp)  # the first so many rows
+        self._runs = _Runs.of(np.zeros(0, dtype=np.int64))
 
     def rows(self, threads: Sequence[int], column: Numbers) -> tuple[Rows, Rows]:
         """The rows of threads, given in order, and for each row the place of its thread; `column` has the thread of every row."""
-        order = self._order(column)
-        known, wanted = column[: len(order)], np.array(threads, dtype=np.int64)
-        starts = np.searchsorted(known, wanted, sorter=order)
-        ends = np.searchsorted(known, wanted, side="right", sorter=order)
-        pieces = [order[start:end] for start, end in zip(starts.tolist(), ends.tolist(), strict=True)]
-        which = np.repeat(np.arange(len(wanted)), ends - starts)
-        if len(order) < len(column):
-            tail = np.flatnonzero(np.isin(column[len(order) :], wanted)) + len(order)
-            pieces, which = [*pieces, tail], np.concatenate([which, np.searchsorted(wanted, column[tail])])
-        return np.concatenate(pieces), which
+        runs, wanted = self._known(column), np.array(threads, dtype=np.int64)
+        rows, which = runs.rows(wanted)
+        if runs.size > len(column):  # of a catalogue that came later
+            here = rows < len(column)
+            return rows[here], which[here]
+        if runs.size < len(column):
+            tail = np.flatnonzero(np.isin(column[runs.size :], wanted)) + runs.size
+            rows, which = np.append(rows, tail), np.append(which, np.searchsorted(wanted, column[tail]))
+        return rows, which
 
-    def _order(self, column: Numbers) -> Rows:
-        order = self._sorted
-        if len(order) > len(column):  # of a catalogue that came later
-            return order[order < len(column)]
-        if len(column) - len(order) > max(_MOST_APPENDED, len(order) // _SHARE):
-            order = self._sorted = np.argsort(column, kind="stable")
-        return order
+    def _known(self, column: Numbers) -> _Runs:
+        runs = self._runs
+        if len(column) - runs.size > max(_MOST_APPENDED, runs.size // _SHARE):
+            runs = self._runs = _Runs.of(column)
+        return runs
 
 
 def lines(rows: Rows, which: Rows, count: int, positions: Numbers, id_of: Callable[[int], str]) -> list[Line | None]:
