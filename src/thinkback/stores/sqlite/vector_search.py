@@ -34,6 +34,7 @@ _MOST_PASS = 2  # a graph is used if at least one row in so many passes the filt
 _MASKS_KEPT = 8
 _WORTH_A_LOOK = 8  # rows; fewer are read from the file as they are
 _FEW = 8  # if fewer than one row in so many passes, gathering them is cheaper than multiplying all
+_VERY_FEW = 48  # rows; so many are scored as they are
 
 
 _NO_ROWS: Rows = np.zeros(0, dtype=np.intp)
@@ -124,6 +125,8 @@ class Matrix:
         parts: list[Part] = []
         if limit > 0:
             chosen = self._chosen(passing)
+            if chosen.few is not None and len(chosen.few) <= _VERY_FEW and not chosen.owned:
+                return self._scored_from_file(asked, chosen.few, read)
             parts = [*self._in_memory(asked, chosen), *self._in_blocks(asked, chosen, limit, approximately)]
         if not parts:
             return _NO_ROWS, np.zeros(0)
