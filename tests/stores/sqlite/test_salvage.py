@@ -17,6 +17,7 @@ from thinkback.stores.sqlite.schema import PAGE_SIZE
 from thinkback.testing import FixedClock, ToyEmbedder
 
 from codes import raises  # isort: skip
+from older import with_vectors_by_pair  # isort: skip
 
 WORDS = ["amber", "birch", "cedar", "delta", "ember", "fjord", "glade", "heath", "islet", "jetty"]
 
@@ -144,6 +145,31 @@ def test_rows_that_are_only_in_the_log_are_saved(tmp_path: Path) -> None:
     salvage(copy, tmp_path / "saved.db")
     with thinkback.open(tmp_path / "saved.db", embedder=None) as saved:
         assert saved.get(record.id).text == "only in the log so far"
+
+
+def test_vectors_of_an_older_file_are_saved(tmp_path: Path, sound: Sound) -> None:
+    path = tmp_path / "older.db"
+    path.write_bytes(sound.data)
+    before = rows_of(path)["vectors"]
+    with_vectors_by_pair(str(path))
+    done, saved = save(tmp_path, path.read_bytes())
+    assert not done.losses
+    assert done.rows["vectors"] == 100 + 10  # of memories, and of their new versions
+    assert rows_of(saved)["vectors"] == before
+
+
+def test_a_vector_of_an_older_file_with_an_impossible_number_is_lost_alone(tmp_path: Path, sound: Sound) -> None:
+    path = tmp_path / "older.db"
+    path.write_bytes(sound.data)
+    with_vectors_by_pair(str(path))
+    connection = apsw.Connection(str(path))
+    connection.execute("UPDATE vectors SET generation = 1 << 40 WHERE seq = 3")
+    connection.close()
+    done, _ = save(tmp_path, path.read_bytes())
+    assert {(loss.table, loss.row, loss.what.split(" (")[0]) for loss in done.losses if "impossible" in loss.what} == {
+        ("vectors", "3", "has an impossible number")
+    }
+    assert done.rows["vectors"] == 100 + 10 - 1
 
 
 @pytest.mark.parametrize("seed", range(4))

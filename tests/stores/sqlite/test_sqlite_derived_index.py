@@ -8,10 +8,13 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 
+import apsw
 import numpy as np
 import pytest
+from codes import raises
 
 import thinkback
+from thinkback.errors import StoreDamaged
 from thinkback.model import Draft, Filter, KeywordQuery, Scored
 from thinkback.search.query.keywords import parse_keywords
 from thinkback.stores.base import EmbeddingSpace
@@ -387,3 +390,32 @@ def test_the_index_goes_with_its_space(tmp_path: Path) -> None:
     assert folder_of(str(made.path)).is_dir()
     spaces.drop("alice")
     assert not list(tmp_path.iterdir())
+
+
+def harm(path: Path, sql: str) -> None:
+    """Change vectors behind the store's back, so that no counter tells."""
+    connection = apsw.Connection(str(path))
+    connection.execute(sql)
+    connection.close()
+
+
+def test_a_coded_vector_that_the_file_lacks_is_left_out_alone(made: Random) -> None:
+    vector, filter = made.numbers.standard_normal(SPACE.dimensions).astype(np.float32), Filter(now=made.now)
+    made.reopen()
+    expected = made.store.search_vectors(vector, filter, 9)
+    catalogue = made.store._indexes.latest.catalogue
+    (seq,) = catalogue.seqs[list(catalogue.present([expected[2].id]).values())].tolist()
+    made.store.close()
+    harm(made.path, f"DELETE FROM vectors WHERE place = {1 << 40 | seq}")
+    made.reopen()
+    assert made.store.search_vectors(vector, filter, 8) == [*expected[:2], *expected[3:]]
+
+
+@pytest.mark.parametrize("size", [8, 4 * 24 + 4])
+def test_a_coded_vector_of_another_size_is_damage(made: Random, size: int) -> None:
+    vector, filter = made.numbers.standard_normal(SPACE.dimensions).astype(np.float32), Filter(now=made.now)
+    made.store.close()
+    harm(made.path, f"UPDATE vectors SET vector = zeroblob({size})")
+    made.reopen()
+    with raises(StoreDamaged, "damaged_row"):
+        made.store.search_vectors(vector, filter, 9)

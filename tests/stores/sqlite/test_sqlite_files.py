@@ -10,12 +10,15 @@ from pathlib import Path
 from typing import Any
 
 import apsw
+import numpy as np
 import pytest
 from codes import raises
+from older import VECTORS_BY_PAIR, with_vectors_by_pair
 
 from thinkback.errors import NotAStore, StoreBusy, StoreDamaged, StoreError, StoreReadOnly, StoreTooNew
 from thinkback.model import Draft, Filter, StoredEdge
 from thinkback.search.query.keywords import parse_keywords
+from thinkback.stores.base import EmbeddingSpace
 from thinkback.stores.sqlite import SqliteStore, files, schema
 from thinkback.testing.contract.words import SPACE, TOY
 
@@ -304,7 +307,7 @@ def back_to(connection: apsw.Connection, version: int) -> None:
         connection.execute(f"ALTER TABLE memories DROP COLUMN {column}")
     connection.execute("DROP TABLE fts_exact")
     connection.execute("DROP TABLE passages")
-    connection.execute(f"PRAGMA user_version = {version}")
+    connection.execute(f"{VECTORS_BY_PAIR} PRAGMA user_version = {version}")
 
 
 def test_in_an_older_file_confidence_is_counted_from_what_it_has_come_to(tmp_path: Path) -> None:
@@ -354,8 +357,8 @@ def test_texts_of_other_languages_in_an_older_file_are_stemmed_once(tmp_path: Pa
     connection = apsw.Connection(str(path))
     for table, seq in (("fts", 21), ("fts_history", 22)):
         connection.execute(f"UPDATE {table} SET content = 'die alten Häuser und die Kinder' WHERE rowid = {seq}")
-    connection.execute(f"PRAGMA user_version = {schema.VERSION - 1}")
     connection.close()
+    with_vectors_by_pair(str(path), version=9)
     heard: list[tuple[int, int]] = []
     for _ in range(2):
         with SqliteStore(path, progress=lambda done, total: heard.append((done, total))) as store:
@@ -373,9 +376,7 @@ def test_an_older_file_in_english_is_not_written_for_other_languages(tmp_path: P
     with SqliteStore(path) as store:
         store.add([Draft(text=f"the houses of painter {n} in Los Angeles") for n in range(20)], NOW)
         before = store.state()
-    connection = apsw.Connection(str(path))
-    connection.execute(f"PRAGMA user_version = {schema.VERSION - 1}")
-    connection.close()
+    with_vectors_by_pair(str(path), version=9)
     with SqliteStore(path) as store:
         assert store.state() == before
 
@@ -397,7 +398,7 @@ def test_an_older_file_gets_the_index_of_exact_words_once_and_says_how_far_it_is
         "DROP TABLE fts_exact; DROP TABLE passages; ALTER TABLE memories DROP COLUMN speaker; "
         "ALTER TABLE memories DROP COLUMN user; ALTER TABLE memories DROP COLUMN agent; DROP INDEX memories_about; "
         "ALTER TABLE memories DROP COLUMN about_from; ALTER TABLE memories DROP COLUMN about_to; "
-        "ALTER TABLE memories DROP COLUMN about_given; PRAGMA user_version = 3"
+        f"ALTER TABLE memories DROP COLUMN about_given; {VECTORS_BY_PAIR} PRAGMA user_version = 3"
     )
     connection.close()
     heard: list[tuple[int, int]] = []
@@ -406,3 +407,78 @@ def test_an_older_file_gets_the_index_of_exact_words_once_and_says_how_far_it_is
             assert store.check() == []
             assert len(store.search_keywords(parse_keywords("organiz*"), Filter(now=0), 9999)) == 2001
     assert heard == [(2000, 2001), (2001, 2001)]
+
+
+@pytest.fixture
+def by_pair(tmp_path: Path) -> Path:
+    """A closed file of schema 10 in the middle of a re-embedding, with 2,500 memories of which one has no vector."""
+    path = tmp_path / "memory.db"
+    with SqliteStore(path) as store:
+        drafts = [Draft(id=f"m{n}", text=f"memory {n}", vector=TOY.embed_query(f"memory {n}")) for n in range(2500)]
+        store.add([*drafts, Draft(id="none", text="without a vector")], NOW, SPACE)
+        other = EmbeddingSpace("other", TOY.dimensions)
+        store.begin_reembedding(other)
+        store.put_reembedded({seq: TOY.embed_query(f"anew {seq}") for seq in store.next_to_reembed(600)}, other)
+    with_vectors_by_pair(str(path))
+    return path
+
+
+OLD, NEW = "seq", "place & 0xFFFFFFFFFF"  # where a version stands
+
+
+def vectors_in(path: Path, seq: str) -> list[tuple[Any, ...]]:
+    connection = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READONLY)
+    found: list[Any] = connection.execute(f"SELECT generation, {seq}, vector FROM vectors ORDER BY 1, 2").fetchall()
+    connection.close()
+    return found
+
+
+def test_vectors_of_an_older_file_get_one_number_as_their_key(by_pair: Path) -> None:
+    before, size, heard = vectors_in(by_pair, OLD), by_pair.stat().st_size, list[tuple[int, int]]()
+    with raises(StoreReadOnly, "needs_migration"):
+        SqliteStore(by_pair, read_only=True)
+    with SqliteStore(by_pair, progress=lambda done, total: heard.append((done, total))) as store:
+        assert store.check() == []
+        assert heard == [(2000, 3100), (2500, 3100), (3100, 3100)]
+        assert len(store.next_to_reembed(9999)) == 2501 - 600
+        asked = TOY.embed_query("memory 7")
+        assert store.search_vectors(asked, Filter(now=NOW), 1)[0].id == "m7"
+        assert np.array_equal(store.vectors(["m7"])["m7"], asked)
+    assert vectors_in(by_pair, NEW) == before
+    assert by_pair.stat().st_size < 1.1 * size
+
+
+def test_an_interrupted_move_of_vectors_changes_nothing_and_is_done_again(by_pair: Path) -> None:
+    before = vectors_in(by_pair, OLD)
+
+    def interrupted(done: int, total: int) -> None:
+        if done > 2000:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        SqliteStore(by_pair, progress=interrupted)
+    connection = apsw.Connection(str(by_pair))
+    assert schema.version(connection) == 10
+    assert connection.execute("SELECT count(*) FROM sqlite_schema WHERE name = 'vectors_by_pair'").get == 0
+    connection.close()
+    assert vectors_in(by_pair, OLD) == before
+    with SqliteStore(by_pair) as store:
+        assert store.check() == []
+    assert vectors_in(by_pair, NEW) == before
+
+
+def test_a_vector_that_cannot_be_moved_is_made_again(by_pair: Path) -> None:
+    connection = apsw.Connection(str(by_pair))
+    connection.execute("INSERT INTO vectors VALUES (3, 9, x'00'), (-3, 1, x'00')")  # of no generation, of no version
+    connection.execute(
+        "PRAGMA writable_schema = ON; UPDATE sqlite_schema SET sql = replace(sql, 'STRICT', '') WHERE name = 'vectors'"
+    )
+    connection.close()
+    connection = apsw.Connection(str(by_pair))
+    connection.execute("UPDATE vectors SET vector = 'text' WHERE seq = 8 AND generation = 1")
+    connection.close()
+    with SqliteStore(by_pair) as store:
+        assert [(problem.area, problem.ids) for problem in store.check()] == [("vectors", ("m7",))]
+        store.repair()
+        assert store.check() == []
+        assert {record.id for record in store.unembedded(9).values()} == {"m7", "none"}

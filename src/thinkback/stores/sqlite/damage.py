@@ -17,7 +17,8 @@ from thinkback.values import dataclass
 
 # Tables that hold what was said and done, and can not be made again.
 TRUTH = ("memories", "edges", "judgements", "journal", "settings", "counters", "generations")
-_KEYS = {  # what names a row where there is no row number
+_KEYS = {  # what names a row where its number does not
+    "vectors": ("place & 0xFFFFFFFFFF",),  # the version
     "memory_tags": ("tag", "seq"),
     "edges": ("from_id", "to_id", "kind"),
     "judgements": ("query", "memory_id"),

@@ -1,4 +1,8 @@
-"""Vectors in the file: float32, little endian, unit length, one generation per embedding space."""
+"""Vectors in the file: float32, little endian, unit length, one generation per embedding space.
+
+A vector is found by its place alone, which is made of its generation and of the version's number: `generation << 40 | seq`. So the
+table needs no second tree, and the vectors of a generation lie together, in the order of their versions.
+"""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -17,6 +21,8 @@ from thinkback.values import dataclass
 STORED = np.dtype("<f4")
 _BLOCK = 64  # rows normalised at a time, to stay in the processor's cache
 _LARGEST = float(np.finfo(np.float32).max)
+SEQ_BITS = 40  # the lower ones of a place
+SEQS = (1 << SEQ_BITS) - 1
 UNIT_TOLERANCE = 1e-6  # float32 rounding of a unit vector stays below; such vectors are kept bit for bit
 
 
@@ -26,6 +32,16 @@ class Generation:
 
     number: int
     space: EmbeddingSpace
+
+    @property
+    def places(self) -> tuple[int, int]:
+        """The first and the last place that a vector of this generation can have."""
+        return place(self.number, 0), place(self.number, SEQS)
+
+
+def place(generation: int, seq: int) -> int:
+    """Where the vector of a version is."""
+    return generation << SEQ_BITS | seq
 
 
 def unit_rows(rows: Sequence[Any] | NDArray[Any], dimensions: int) -> Vector:
@@ -99,18 +115,22 @@ def _open(connection: apsw.Connection, space: EmbeddingSpace, state: str) -> Gen
     return Generation(int(connection.execute(sql, (space.fingerprint, space.dimensions, state)).get), space)
 
 
+_INTO = "INTO vectors (place, generation, vector) VALUES (?, ?, ?)"
+
+
 def put(connection: apsw.Connection, number: int, rows: Iterable[tuple[int, Vector]]) -> None:
     """Write unit vectors of a generation by row number."""
-    sql = "INSERT OR REPLACE INTO vectors (seq, generation, vector) VALUES (?, ?, ?)"
-    connection.executemany(sql, ((seq, number, vector.astype(STORED, copy=False).tobytes()) for seq, vector in rows))
+    connection.executemany(
+        f"INSERT OR REPLACE {_INTO}",
+        ((place(number, seq), number, vector.astype(STORED, copy=False).tobytes()) for seq, vector in rows),
+    )
 
 
 def put_new(connection: apsw.Connection, number: int, seqs: Sequence[int], unit: Vector) -> None:
     """The same for new row numbers, whose unit vectors are the rows of a matrix."""
     held, size = memoryview(unit.astype(STORED, copy=False).tobytes()), STORED.itemsize * unit.shape[1]
-    sql = "INSERT INTO vectors (seq, generation, vector) VALUES (?, ?, ?)"
-    rows = ((seq, number, held[at * size : (at + 1) * size]) for at, seq in enumerate(seqs))
-    connection.executemany(sql, rows)
+    rows = ((place(number, seq), number, held[at * size : (at + 1) * size]) for at, seq in enumerate(seqs))
+    connection.executemany(f"INSERT {_INTO}", rows)
 
 
 _PUT_PASSAGE = "INSERT INTO passages (seq, generation, ordinal, first, last, vector) VALUES (?, ?, ?, ?, ?, ?)"
@@ -132,8 +152,11 @@ def put_passages(connection: apsw.Connection, made: Generation, passages: Mappin
 
 def copy(connection: apsw.Connection, old: int, new: int) -> None:
     """Copy the vectors of a version to the one that replaces it."""
-    sql = "INSERT INTO vectors (seq, generation, vector) SELECT ?, generation, vector FROM vectors WHERE seq = ?"
-    connection.execute(sql, (new, old))
+    for number in _held(connection):
+        sql = (
+            "INSERT INTO vectors (place, generation, vector) SELECT ?, generation, vector FROM vectors WHERE place = ?"
+        )
+        connection.execute(sql, (place(number, new), place(number, old)))
     sql = (
         "INSERT INTO passages (seq, generation, ordinal, first, last, vector) "
         "SELECT ?, generation, ordinal, first, last, vector FROM passages WHERE seq = ? ORDER BY number"
@@ -142,14 +165,29 @@ def copy(connection: apsw.Connection, old: int, new: int) -> None:
 
 
 def drop(connection: apsw.Connection, seqs: Sequence[int]) -> None:
-    for table in ("vectors", "passages"):
-        connection.execute(f"DELETE FROM {table} WHERE seq IN (SELECT value FROM json_each(?))", (listed(seqs),))
+    """Delete the vectors and passages of versions in every generation."""
+    for number in _held(connection):
+        places = listed([place(number, seq) for seq in seqs])
+        connection.execute("DELETE FROM vectors WHERE place IN (SELECT value FROM json_each(?))", (places,))
+    connection.execute("DELETE FROM passages WHERE seq IN (SELECT value FROM json_each(?))", (listed(seqs),))
+
+
+def _held(connection: apsw.Connection) -> list[int]:
+    """The generations that have vectors, by a jump from each to the next; a damaged store may not list them all."""
+    found: list[int] = []
+    sql = "SELECT min(place) FROM vectors WHERE place >= ?"
+    while (first := connection.execute(sql, (place(found[-1] + 1, 0) if found else 0,)).get) is not None:
+        found.append(int(first) >> SEQ_BITS)
+    return found
+
+
+OF_ONE = f"v.place = g.generation << {SEQ_BITS} | m.seq"  # the vector `v` of version `m` in generation `g`
 
 
 def of(connection: apsw.Connection, ids: Sequence[str]) -> dict[str, Vector]:
     """Live vectors of present memories."""
     sql = (
-        "SELECT m.id, v.vector FROM memories m JOIN vectors v ON v.seq = m.seq JOIN generations g USING (generation) "
+        f"SELECT m.id, v.vector FROM memories m JOIN generations g JOIN vectors v ON {OF_ONE} "
         "WHERE m.id IN (SELECT value FROM json_each(?)) AND m.retired_at IS NULL AND g.state = 'live'"
     )
     return {id: np.frombuffer(blob, dtype=STORED) for id, blob in connection.execute(sql, (listed(ids),))}
@@ -193,14 +231,14 @@ def _still_long(connection: apsw.Connection, passages: Mapping[int, Passages]) -
 
 # -- from one embedding space to another
 
-_LACKING = "FROM memories m WHERE NOT EXISTS (SELECT 1 FROM vectors v WHERE v.seq = m.seq AND v.generation = ?)"
+_LACKING = f"FROM memories m WHERE NOT EXISTS (SELECT 1 FROM vectors v WHERE v.place = ? << {SEQ_BITS} | m.seq)"
 
 
 def begin(connection: apsw.Connection, space: EmbeddingSpace) -> int:
     """Open a generation beside the live one, or resume it; returns how many versions still lack its vector."""
     building = generation(connection, "building")
     if building is not None and building.space != space:
-        _discard(connection, building.number)
+        _discard(connection, building)
         building = None
     number = (building or _open(connection, space, "building")).number
     return int(connection.execute(f"SELECT count(*) {_LACKING}", (number,)).get)
@@ -236,7 +274,7 @@ def finish(connection: apsw.Connection, space: EmbeddingSpace, change: int) -> N
         )
     live = generation(connection)
     if live is not None:
-        _discard(connection, live.number)
+        _discard(connection, live)
     connection.execute("UPDATE generations SET state = 'live' WHERE generation = ?", (building.number,))
     connection.execute("UPDATE memories SET embedded = 1, changed = ? WHERE embedded = 0", (change,))
 
@@ -261,7 +299,7 @@ def _building_for(connection: apsw.Connection, space: EmbeddingSpace) -> Generat
     return building
 
 
-def _discard(connection: apsw.Connection, number: int) -> None:
-    connection.execute("DELETE FROM vectors WHERE generation = ?", (number,))
-    connection.execute("DELETE FROM passages WHERE generation = ?", (number,))
-    connection.execute("DELETE FROM generations WHERE generation = ?", (number,))
+def _discard(connection: apsw.Connection, made: Generation) -> None:
+    connection.execute("DELETE FROM vectors WHERE place BETWEEN ? AND ?", made.places)
+    connection.execute("DELETE FROM passages WHERE generation = ?", (made.number,))
+    connection.execute("DELETE FROM generations WHERE generation = ?", (made.number,))

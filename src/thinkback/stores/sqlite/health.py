@@ -14,17 +14,19 @@ from thinkback.model import REFLECTION
 from thinkback.stores.base import Problem
 from thinkback.stores.sqlite import counters, damage, fulltext, rows, schema, scrub
 from thinkback.stores.sqlite.catalogue import Catalogue
-from thinkback.stores.sqlite.generations import STORED, Generation, generation
+from thinkback.stores.sqlite.generations import OF_ONE, SEQS, STORED, Generation, generation, place
 from thinkback.stores.sqlite.tally import Tally
 
 _NAMED = 20  # ids a problem lists
 _CHUNK = 2000
 _UNIT = 1e-3
+_SEQ = {"vectors": f"(place & {SEQS})", "passages": "seq"}
 ORPHANS = {
     "edges": "from_id NOT IN (SELECT id FROM memories WHERE retired_at IS NULL) "
     "OR to_id NOT IN (SELECT id FROM memories WHERE retired_at IS NULL)",
     "judgements": "memory_id NOT IN (SELECT id FROM memories WHERE retired_at IS NULL)",
-    "vectors": "seq NOT IN (SELECT seq FROM memories) OR generation NOT IN (SELECT generation FROM generations)",
+    "vectors": f"{_SEQ['vectors']} NOT IN (SELECT seq FROM memories) "
+    "OR generation NOT IN (SELECT generation FROM generations)",
     "passages": "seq NOT IN (SELECT seq FROM memories) OR generation NOT IN (SELECT generation FROM generations)",
     "memory_tags": "seq NOT IN (SELECT seq FROM memories)",
 }
@@ -180,15 +182,13 @@ def _vectors(connection: apsw.Connection) -> Iterator[Problem]:
         yield _problem("vectors", f"{len(flagged)} versions are wrongly marked as embedded or not", flagged)
 
 
-_HAS_LIVE = (
-    "EXISTS (SELECT 1 FROM vectors v JOIN generations g USING (generation) WHERE v.seq = m.seq AND g.state = 'live')"
-)
+_HAS_LIVE = f"EXISTS (SELECT 1 FROM generations g CROSS JOIN vectors v WHERE g.state = 'live' AND {OF_ONE})"
 WITHOUT_THEIR_VECTOR = f"SELECT m.seq, m.id FROM memories m WHERE m.embedded = 1 AND NOT {_HAS_LIVE} ORDER BY m.seq"
 
 
 def _bad_vectors(connection: apsw.Connection, made: Generation, table: str = "vectors") -> Iterator[int]:
     dimensions, size = made.space.dimensions, made.space.dimensions * STORED.itemsize
-    stored = connection.execute(f"SELECT seq, vector FROM {table} WHERE generation = ?", (made.number,))
+    stored = connection.execute(f"SELECT {_SEQ[table]}, vector FROM {table} WHERE generation = ?", (made.number,))
     while chunk := list(islice(stored, _CHUNK)):
         sized: list[Any] = [(seq, blob) for seq, blob in chunk if len(blob) == size]
         yield from (seq for seq, blob in chunk if len(blob) != size)
@@ -301,8 +301,8 @@ def _drop_bad_vectors(connection: apsw.Connection) -> None:
     for state in ("live", "building"):
         made = generation(connection, state)
         if made is not None:
-            bad = ((seq, made.number) for seq in list(_bad_vectors(connection, made)))
-            connection.executemany("DELETE FROM vectors WHERE seq = ? AND generation = ?", bad)
+            bad = [(place(made.number, seq),) for seq in _bad_vectors(connection, made)]
+            connection.executemany("DELETE FROM vectors WHERE place = ?", bad)
     connection.execute(f"UPDATE memories AS m SET embedded = {_HAS_LIVE} WHERE m.embedded <> {_HAS_LIVE}")
 
 

@@ -11,6 +11,7 @@ from thinkback.errors import InvalidInput, NotFound
 from thinkback.stores.base import Loss, Problem
 from thinkback.stores.sqlite import counters, damage, health, schema
 from thinkback.stores.sqlite.connection import Connections
+from thinkback.stores.sqlite.generations import SEQS, place
 from thinkback.stores.sqlite.pages import Cell, Pages, Text
 from thinkback.values import dataclass
 
@@ -56,6 +57,25 @@ class _Shape:
             wrong = wrong or what
             row[column.name] = found
         return f"has {wrong}" if wrong else row
+
+
+_BY_PAIR = _Shape(  # as files of schema 10 and before hold them
+    "vectors",
+    tuple(
+        _Column(name, type, True, None)
+        for name, type in (("seq", "INTEGER"), ("generation", "INTEGER"), ("vector", "BLOB"))
+    ),
+    has_rowid=True,
+    key=None,
+)
+
+
+def _by_place(row: Mapping[str, Any]) -> dict[str, Any] | str:
+    """A vector of an older file as it is stored today."""
+    at = place(row["generation"], row["seq"])
+    if not 0 < at < 1 << 63 or at & SEQS != row["seq"]:
+        return "has an impossible number"
+    return {"place": at, "generation": row["generation"], "vector": row["vector"]}
 
 
 _NEVER = object()
@@ -115,7 +135,7 @@ def salvage(damaged: Path, new: Path) -> Salvaged:
 
 def read(path: Path, connection: apsw.Connection) -> tuple[dict[str, list[dict[str, Any]]], list[Loss]]:
     """The rows of every kept table, and what could not be read; `connection` is of a new store and gives the shapes."""
-    shapes = [_shape(connection, table) for table in KEPT]
+    shapes = [*(_shape(connection, table) for table in KEPT), _BY_PAIR]
     found: dict[str, list[dict[str, Any]]] = {table: [] for table in KEPT}
     losses: list[Loss] = []
     named: dict[int, str] = {}  # the id of every version that an index still names, by row number
@@ -133,12 +153,14 @@ def read(path: Path, connection: apsw.Connection) -> tuple[dict[str, list[dict[s
             if any(cell.values is None for cell in cells):
                 losses.append(Loss("an index", f"page {number}", "cannot be read"))
             continue
-        for place, cell in enumerate(cells):
+        for nth, cell in enumerate(cells, start=1):
             row = shape.row(cell)
+            if shape is _BY_PAIR and isinstance(row, dict):
+                row = _by_place(row)
             if isinstance(row, dict):
                 found[shape.table].append(row)
             else:
-                key = f"{place + 1} of page {number}" if cell.rowid is None else str(cell.rowid)
+                key = f"{nth} of page {number}" if cell.rowid is None else str(cell.rowid)
                 losses.append(Loss(shape.table, key, row or "cannot be read"))
     losses += [Loss("the file", f"page {number}", "cannot be read") for number in pages.unread(long_rows)]
     if not found["memories"] and not any(row["last_seq"] == 0 for row in found["counters"]):
@@ -239,7 +261,8 @@ def write(connection: apsw.Connection, found: Mapping[str, Sequence[Mapping[str,
 
 def _set_counters(connection: apsw.Connection, found: Mapping[str, Sequence[Mapping[str, Any]]]) -> None:
     rows, memories = found["counters"], found["memories"]
-    last = max([row["seq"] for row in (*memories, *found["vectors"])], default=0)
+    seqs = [row["seq"] for row in memories] + [row["place"] & SEQS for row in found["vectors"]]
+    last = max(seqs, default=0)
     changed = max([row["changed"] for row in memories], default=0)
     old = rows[0] if len(rows) == 1 else {}
     if old.get("store_id"):
@@ -251,15 +274,20 @@ def _set_counters(connection: apsw.Connection, found: Mapping[str, Sequence[Mapp
     counters.bump(connection)
 
 
+_NAMES = {  # what a row refers to
+    "edges": "from_id || ' → ' || to_id",
+    "judgements": "memory_id",
+    "vectors": f"place & {SEQS}",
+    "passages": "seq",
+}
+
+
 def _dangling(connection: apsw.Connection) -> list[Loss]:
     """Remove rows that refer to what is lost."""
     losses = []
     for table, condition in health.ORPHANS.items():
         if table in KEPT:
-            columns = (
-                "from_id || ' → ' || to_id" if table == "edges" else "memory_id" if table == "judgements" else "seq"
-            )
-            gone = connection.execute(f"SELECT {columns} FROM {table} WHERE {condition}").fetchall()
+            gone = connection.execute(f"SELECT {_NAMES[table]} FROM {table} WHERE {condition}").fetchall()
             losses += [Loss(table, str(key), "refers to a row that is lost") for (key,) in gone]
             connection.execute(f"DELETE FROM {table} WHERE {condition}")
     return losses

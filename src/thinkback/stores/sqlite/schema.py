@@ -10,6 +10,7 @@ what `memories` holds. A `seq` is never reused, so caches can rely on it.
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from itertools import islice
+from typing import Any
 
 import apsw
 
@@ -231,6 +232,48 @@ def _stems_of_languages(connection: apsw.Connection) -> Iterator[tuple[int, int]
         yield from fulltext.stem(connection, _CHUNK)
 
 
+def _vectors_by_place(connection: apsw.Connection) -> Iterator[tuple[int, int]]:
+    """Find a vector by one number, made of its generation and its version, instead of by two and a second tree.
+
+    Old rows are deleted as they are copied, so that the new ones take their pages and the file hardly grows.
+    """
+    total = int(connection.execute("SELECT count(*) FROM vectors").get)
+    connection.execute("ALTER TABLE vectors RENAME TO vectors_by_pair" if total else "DROP TABLE vectors")
+    connection.execute(
+        "CREATE TABLE vectors (place INTEGER PRIMARY KEY, generation INTEGER NOT NULL CHECK (generation = place >> 40), "
+        "vector BLOB NOT NULL) STRICT"
+    )
+    if total:
+        yield from _move_vectors(connection, total)
+        connection.execute("DROP TABLE vectors_by_pair")
+
+
+def _move_vectors(connection: apsw.Connection, total: int) -> Iterator[tuple[int, int]]:
+    """Move one generation after the other, as they lie in the new table; rows that no store writes stay behind."""
+    done = 0
+    numbers: list[Any] = connection.execute("SELECT generation FROM generations ORDER BY generation").fetchall()
+    for (number,) in numbers:
+        last = 0
+        while last := _move_some(connection, number, last):
+            done += connection.changes()
+            yield done, total
+
+
+def _move_some(connection: apsw.Connection, generation: int, after: int) -> int:
+    """Move some vectors of a generation, and return the version of the last one; 0 if there are no more."""
+    some = "SELECT seq FROM vectors_by_pair WHERE seq > ? AND generation = ? ORDER BY seq LIMIT ?"
+    last = int(connection.execute(f"SELECT coalesce(max(seq), 0) FROM ({some})", (after, generation, _CHUNK)).get)
+    if last:
+        moved = "FROM vectors_by_pair WHERE seq > ? AND seq <= ? AND generation = ?"
+        connection.execute(
+            "INSERT OR IGNORE INTO vectors (place, generation, vector) "
+            f"SELECT generation << 40 | seq, generation, vector {moved} AND typeof(vector) = 'blob' ORDER BY seq",
+            (after, last, generation),
+        )
+        connection.execute(f"DELETE {moved}", (after, last, generation))
+    return last
+
+
 Progress = Callable[[int, int], None]
 Migration = Callable[
     [apsw.Connection], Iterator[tuple[int, int]] | None
@@ -246,6 +289,7 @@ MIGRATIONS: tuple[Migration, ...] = (
     _passages_of_long_texts,
     _what_it_is_about,
     _stems_of_languages,
+    _vectors_by_place,
 )
 VERSION = len(MIGRATIONS)
 

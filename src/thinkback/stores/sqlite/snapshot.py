@@ -42,13 +42,13 @@ def _with_vectors(
 ) -> Iterator[tuple[StoredRecord, Vector | None, Passages | None]]:
     sql = f"SELECT m.seq, {COLUMNS} FROM memories m ORDER BY m.retired_at IS NULL, m.recorded_at, m.seq"
     # A join would make SQLite sort the vectors with the rows.
-    of_one = "SELECT vector FROM vectors WHERE seq = ? AND generation = ?"
+    of_one = "SELECT vector FROM vectors WHERE place = ?"
     for row in connection.execute(sql):
         record = to_record(row[1:])
         if live is None or not record.embedded or not (retired or record.retired_at is None):
             yield record, None, None
         else:
-            stored = connection.execute(of_one, (row[0], live.number)).get
+            stored = connection.execute(of_one, (generations.place(live.number, row[0]),)).get
             if not isinstance(stored, bytes):
                 raise StoreDamaged(f"row {row[0]} of vectors is gone", code="damaged_row", remedy=Remedy(Action.REPAIR))
             vector = np.frombuffer(stored, dtype=generations.STORED)

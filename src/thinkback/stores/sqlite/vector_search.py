@@ -5,6 +5,7 @@ again in float64, row by row, so that a score depends on the two vectors alone, 
 """
 
 from collections.abc import Iterator, Sequence
+from contextlib import closing
 from dataclasses import field, replace
 from functools import cached_property, partial
 from hashlib import sha256
@@ -21,7 +22,7 @@ from thinkback.stores.index.graphs import Graph
 from thinkback.stores.index.reach import Part, most_promising, others_in_reach
 from thinkback.stores.sqlite.catalogue import Catalogue, Delta, Mask, Rows, retired
 from thinkback.stores.sqlite.columns import extended
-from thinkback.stores.sqlite.generations import STORED, UNIT_TOLERANCE, Generation, unit_rows
+from thinkback.stores.sqlite.generations import SEQS, STORED, UNIT_TOLERANCE, Generation, place, unit_rows
 from thinkback.stores.sqlite.kept_vectors import KeptVectors, Read, products, squared
 from thinkback.stores.sqlite.rows import listed
 from thinkback.values import dataclass
@@ -320,7 +321,7 @@ def load(connection: apsw.Connection, generation: Generation, catalogue: Catalog
     vectors = np.zeros((catalogue.size + room, dimensions), dtype=STORED)
     own, held = np.zeros(len(vectors), dtype=np.intp), 0
     filled = np.zeros(catalogue.size, dtype=np.bool_)
-    stored = connection.execute("SELECT seq, vector FROM vectors WHERE generation = ?", (generation.number,))
+    stored = connection.execute("SELECT place, vector FROM vectors WHERE place BETWEEN ? AND ?", generation.places)
     while chunk := list(islice(stored, _CHUNK)):
         seqs, read = _unpacked(chunk, dimensions)
         places, here = catalogue.find(seqs)
@@ -378,15 +379,14 @@ def read_vectors(
     connection: apsw.Connection, seqs: Sequence[int], generation: Generation
 ) -> tuple[NDArray[np.int64], Vector]:
     """The versions among these that have a vector, and their vectors as rows."""
-    sql = (
-        "SELECT seq, vector FROM vectors WHERE seq IN (SELECT value FROM json_each(?)) AND generation = ? ORDER BY seq"
-    )
-    found = connection.execute(sql, (listed(seqs), generation.number)).fetchall() if len(seqs) else []
+    sql = "SELECT place, vector FROM vectors WHERE place IN (SELECT value FROM json_each(?)) ORDER BY place"
+    places = [place(generation.number, seq) for seq in seqs]
+    found = connection.execute(sql, (listed(places),)).fetchall() if places else []
     return _unpacked(found, generation.space.dimensions)
 
 
 def _unpacked(found: Sequence[Any], dimensions: int) -> tuple[NDArray[np.int64], Vector]:
-    seqs = np.array([seq for seq, _ in found], dtype=np.int64)
+    seqs = np.array([place for place, _ in found], dtype=np.int64) & SEQS
     flat = np.frombuffer(b"".join([blob for _, blob in found]), dtype=STORED)
     return seqs, flat.reshape(len(found), dimensions)
 
@@ -433,8 +433,28 @@ def _exact(
     connection: apsw.Connection, catalogue: Catalogue, generation: Generation, rows: Rows
 ) -> tuple[Rows, Vector]:
     """The vectors of coded rows, from the file."""
-    found, vectors = read_vectors(connection, catalogue.seqs[rows].tolist() if len(rows) else [], generation)
-    return catalogue.rows(found), vectors
+    seqs = catalogue.seqs[rows].tolist() if len(rows) else []
+    try:
+        return rows, _read_each(connection, seqs, generation)
+    except apsw.SQLError:  # not every one has a vector
+        found, vectors = read_vectors(connection, seqs, generation)
+        return catalogue.rows(found), vectors
+
+
+def _read_each(connection: apsw.Connection, seqs: Sequence[int], generation: Generation) -> Vector:
+    """The vectors of versions that all have one, read into their places, which costs less than a query and its values."""
+    vectors = np.empty((len(seqs), generation.space.dimensions), dtype=STORED)
+    if not len(seqs):
+        return vectors
+    into, size = vectors.data.cast("B"), vectors.itemsize * vectors.shape[1]
+    with closing(connection.blob_open("main", "vectors", "vector", place(generation.number, seqs[0]), False)) as blob:
+        for at, seq in enumerate(seqs):
+            if at:
+                blob.reopen(place(generation.number, seq))
+            if blob.length() != size:
+                raise ValueError(f"the vector of version {seq} has {blob.length()} bytes instead of {size}")
+            blob.read_into(into, at * size, size)
+    return vectors
 
 
 def _retired(connection: apsw.Connection, matrix: Matrix, query: Vector, seqs: Sequence[int]) -> list[Scored]:
