@@ -397,7 +397,7 @@ def announcer() -> Callable[[int, int, str], None]:
 def _announce_upgrade(done: int, total: int) -> None:
     """Log once, at the end of the first part, that a file of an older version is being upgraded."""
     if done == min(total, UPGRADE_STEP) and total > UPGRADE_STEP:
-        log.warning("indexing the words of %d memories, once", total)
+        log.warning("bringing %d memories to the present format, once", total)
 
 
 def chat_of(settings: Settings) -> "thinkback.Chat | None":

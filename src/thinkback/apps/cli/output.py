@@ -232,12 +232,12 @@ class UpgradeProgress:
     def _begin(self, total: int) -> None:
         self._begun = True
         if not sys.stderr.isatty():
-            note(f"indexing the words of {total} memories, once")
+            note(f"bringing {total} memories to the present format, once")
             return
         from rich.progress import MofNCompleteColumn, TimeRemainingColumn
 
         self._bars = _bars(MofNCompleteColumn(), TimeRemainingColumn())
-        self._bars.add_task("indexing words, once", total=total)
+        self._bars.add_task("upgrading the file, once", total=total)
         self._bars.start()
 
 
