@@ -5,7 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from thinkback.stores.index.codes import Block, CodedQuery, _kernel, encode, numpy_products, reaching
+from thinkback.stores.index.blocks import Blocks
+from thinkback.stores.index.codes import Block, CodedQuery, _kernel, encode, numpy_products
 
 
 def unit(rows: np.ndarray) -> np.ndarray:
@@ -27,15 +28,18 @@ def test_the_exact_cosine_is_within_the_bound(seed: int, size: int, dimensions: 
     arrays = encode(rows)
     block = Block(*(arrays[name] for name in ("codes", "scales", "errors", "norms", "mean")))
     coded = CodedQuery.of(query)
-    estimate, slack = block.estimates(coded), block.off(coded, np.arange(size))
+    blocks = Blocks([block, block])
+    every = np.arange(2 * size)
+    estimate, slack = blocks.estimates(coded)[size:], blocks.off(coded, every)[size:]
     wide = rows.astype(np.float64), query.astype(np.float64)
     exact = wide[0] @ wide[1] / (np.linalg.norm(wide[0], axis=1) * np.linalg.norm(wide[1]))
     assert (np.abs(estimate - exact) <= slack).all()
-    some = np.arange(0, size, 2)
-    assert np.array_equal(block.estimates(coded, some), estimate[some])
-    assert slack.max() <= block.most_off(coded) + 1e-6
+    some = np.arange(0, 2 * size, 3)
+    assert np.array_equal(blocks.estimates_of(coded, some), np.tile(estimate, 2)[some])
+    assert np.array_equal(Blocks([block]).estimates_of(coded, every[:size]), estimate)
+    assert slack.max() <= blocks.most_off(coded) + 1e-6
     floor = float(np.median(exact))
-    near = reaching([(block, some), (block, np.arange(size))], coded, floor)[len(some) :]
+    near = blocks.reaching(coded, every[size // 2 :], floor)[-size:]
     assert near[exact >= floor].all()
     assert not near[exact < floor - 2 * (block.errors + 2e-5)].any()
 

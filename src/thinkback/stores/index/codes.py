@@ -10,7 +10,6 @@ so coarsely that the vector of a forgotten row cannot be computed from it and th
 """
 
 import math
-from collections.abc import Sequence
 from functools import cache, cached_property
 from typing import Any, Protocol
 
@@ -25,7 +24,7 @@ _STEPS = 127
 _ENCODED = 256  # rows encoded at a time, to stay in the cache of the processor
 _BLOCK = 1024  # rows converted at once, to stay in the processor's cache
 # float32 rounding of the sums above and of the stored lengths, generously; far below the error of the codes.
-_ROUNDING = 8e-6
+ROUNDING = 8e-6
 _UP = np.float32(1.0001)
 _CENTRED_FROM = 1024  # rows; μ is 0 for fewer
 _GRID = (
@@ -47,27 +46,14 @@ class Block:
     def __len__(self) -> int:
         return len(self.scales)
 
-    def estimates(self, query: "CodedQuery", rows: NDArray[np.intp] | None = None) -> Vector:
-        """The cosine of every row, or of the rows named, with the query, nearly."""
-        codes, scales = (self.codes, self.scales) if rows is None else (self.codes[rows], self.scales[rows])
-        estimate = _products(codes, query.codes)
-        estimate *= scales
-        estimate *= np.float32(query.scale)
-        estimate += np.float32(self.centre(query))
-        return estimate
-
-    def off(self, query: "CodedQuery", rows: NDArray[np.intp]) -> Vector:
-        """How far off the estimates of these rows may be."""
-        return self.lengths[rows] * np.float32(query.error) + self.errors[rows] + np.float32(_ROUNDING)
+    def estimates(self, query: "CodedQuery") -> Vector:
+        """The cosine of every row with the query, nearly."""
+        return estimated(query, self.codes, self.scales, np.float32(np.vecdot(self._wide_mean, query.wide)))
 
     def most_off(self, query: "CodedQuery") -> float:
         """No row's estimate is further off."""
         error, length = self._largest
-        return length * query.error + error + _ROUNDING
-
-    def centre(self, query: "CodedQuery") -> float:
-        """q·μ"""
-        return float(np.dot(query.wide, self._wide_mean))
+        return length * query.error + error + ROUNDING
 
     @cached_property
     def _largest(self) -> tuple[float, float]:
@@ -97,15 +83,13 @@ class CodedQuery:
         return cls(wide, codes.astype(np.int8), scale, math.sqrt(left @ left) * float(_UP))
 
 
-def reaching(parts: Sequence[tuple[Block, NDArray[np.intp]]], query: CodedQuery, floor: float) -> NDArray[np.bool_]:
-    """Which of a few rows of blocks may have a cosine of at least `floor`: of q · s·c the error of the query's codes is no part."""
-    codes = np.concatenate([block.codes[rows] for block, rows in parts]).astype(np.float64)
-    scales = np.concatenate([block.scales[rows] for block, rows in parts])
-    errors = np.concatenate([block.errors[rows] for block, rows in parts])
-    centres = np.repeat([block.centre(query) for block, _ in parts], [len(rows) for _, rows in parts])
-    # vecdot runs on one thread; a threaded product would keep another core busy with waiting.
-    found: NDArray[np.bool_] = scales * np.vecdot(codes, query.wide) + centres + errors >= floor - _ROUNDING
-    return found
+def estimated(query: CodedQuery, codes: Codes, scales: Vector, centres: Vector | np.float32) -> Vector:
+    """The cosines of rows with the query, nearly; `centres` is q·μ of each."""
+    estimate = _products(codes, query.codes)
+    estimate *= scales
+    estimate *= np.float32(query.scale)
+    estimate += centres
+    return estimate
 
 
 def encode(rows: Vector) -> dict[str, NDArray[Any]]:

@@ -5,7 +5,7 @@ same. Its recall is measured when it is built: the share of the nearest rows by 
 Equal vectors would form islands that a search cannot leave, so only the first of them is in the graph and brings its copies.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -60,12 +60,26 @@ class Graph:
         found.expansion_search = self.expansion
         return found
 
-    def near(self, query: Vector, count: int) -> Rows:
-        """More than so many rows near to a unit query, to be scored exactly; in ascending order."""
-        count = min(_MORE * count, len(self._index))
-        found = np.asarray(self._index.search(query, count, threads=1).keys, dtype=np.intp)
-        copies = self.arrays["copies"][np.isin(self.arrays["copied"], found)]
-        return np.sort(np.concatenate([found, copies.astype(np.intp)])) + self.first
+    def near(self, query: Vector, count: int) -> tuple[Rows, Vector]:
+        """More than so many rows near to a unit query, to be scored exactly, and how far each seems to be; in no order."""
+        found = self._index.search(query, min(_MORE * count, len(self._index)), threads=1)
+        rows, far = np.asarray(found.keys, dtype=np.intp), np.asarray(found.distances)
+        copied = self.arrays["copied"]
+        if len(copied) and (here := np.isin(copied, rows)).any():
+            order = np.argsort(rows)
+            far = np.concatenate([far, far[order[np.searchsorted(rows, copied[here], sorter=order)]]])
+            rows = np.concatenate([rows, self.arrays["copies"][here].astype(np.intp)])
+        return rows + self.first, far
+
+
+def nearest(found: Sequence[tuple[Rows, Vector]], count: int) -> Rows:
+    """Of what several graphs found, as many rows as one graph would return, with ties; in no order."""
+    rows = np.concatenate([rows for rows, _ in found])
+    if len(found) == 1 or len(rows) <= _MORE * count:
+        return rows
+    far = np.concatenate([far for _, far in found])
+    kept: Rows = rows[far <= np.partition(far, _MORE * count - 1)[_MORE * count - 1]]
+    return kept
 
 
 def build(vectors: Vector, stopped: Callable[[], bool]) -> tuple[dict[str, NDArray[Any]], int, float] | None:

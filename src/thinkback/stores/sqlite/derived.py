@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from thinkback.errors import StoreError, ThinkbackError
 from thinkback.model import Vector
 from thinkback.stores.index import codes, graphs, postings
+from thinkback.stores.index.blocks import Blocks
 from thinkback.stores.index.codes import Block
 from thinkback.stores.index.folder import MANIFEST, Arrays, Entry, Folder, Link, Manifest, Unusable
 from thinkback.stores.index.graphs import Graph
@@ -143,7 +144,7 @@ class DerivedIndex:
             if tuple(files[place : place + len(link.over)]) == link.over:
                 arrays = self.folder.open(link.entry)
                 found.append(Graph(link.entry.file, *bounds, link.expansion, link.recall, arrays))
-        return tuple(found)
+        return tuple(sorted(found, key=lambda graph: graph.first))
 
     def link_soon(self, view: View, exact: Exact, done: Callable[[Matrix, tuple[Graph, ...]], None]) -> None:
         """Build graphs over segments that have none, in the background; `done` gets the matrix and all its graphs."""
@@ -262,7 +263,7 @@ def _view(manifest: Manifest, found: Sequence[Arrays], live: generations.Generat
     lengths = joined([arrays["lengths"] for arrays in found], np.int64)
     matrix = None
     if live is not None and live.number == manifest.generation:
-        matrix = _matrix(live, firsts, found)
+        matrix = _matrix(live, found)
     return View(catalogue, matrix, impacts.measured(parts, lengths, catalogue), Mapped(manifest.segments))
 
 
@@ -279,16 +280,15 @@ def _postings(first: int, arrays: Arrays) -> MappedPostings:
     return MappedPostings(first, len(arrays["seqs"]), *(arrays[name] for name in names))
 
 
-def _matrix(live: generations.Generation, firsts: Sequence[int], found: Sequence[Arrays]) -> Matrix:
+def _matrix(live: generations.Generation, found: Sequence[Arrays]) -> Matrix:
     coded = joined([arrays["coded"] for arrays in found], np.bool_)
-    blocks = tuple((first, _block(arrays)) for first, arrays in zip(firsts, found, strict=False))
     return Matrix(
         live,
         filled=coded,
         own=np.zeros(0, dtype=np.intp),
         vectors=np.zeros((0, live.space.dimensions), dtype=STORED),
         held=0,
-        blocks=blocks,
+        blocks=Blocks([_block(arrays) for arrays in found]),
         coded=coded,
         kept=KeptVectors(len(coded), live.space.dimensions),
     )

@@ -4,7 +4,7 @@ A float32 product, or one of codes, selects candidates with a margin for its err
 again in float64, row by row, so that a score depends on the two vectors alone, not on where they lie or on the processor.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import field, replace
 from functools import cached_property, partial
@@ -17,8 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thinkback.model import ApproximateIndex, Filter, Floats, Scored, Vector
-from thinkback.stores.index.codes import Block, CodedQuery, reaching
-from thinkback.stores.index.graphs import Graph
+from thinkback.stores.index.blocks import Blocks
+from thinkback.stores.index.codes import CodedQuery
+from thinkback.stores.index.graphs import Graph, nearest
 from thinkback.stores.index.reach import Part, most_promising, others_in_reach
 from thinkback.stores.sqlite.catalogue import Catalogue, Delta, Mask, Rows, retired
 from thinkback.stores.sqlite.columns import extended
@@ -105,11 +106,11 @@ class Matrix:
     own: Rows
     vectors: Vector
     held: int  # how many of `own` and `vectors` count
-    blocks: tuple[tuple[int, Block], ...] = ()  # each with its first row
+    blocks: Blocks = field(default_factory=Blocks)
     coded: Mask | None = None
     kept: KeptVectors | None = None
     questions: Questions = field(default_factory=Questions)
-    graphs: tuple[Graph, ...] = ()
+    graphs: tuple[Graph, ...] = ()  # in order of their rows
     chosen: dict[int, Chosen] = field(default_factory=dict)  # by the identity of the mask, of the last masks
 
     def asked(self, vector: Vector) -> Asked:
@@ -148,7 +149,7 @@ class Matrix:
         own, coded = rows[rows < 0], rows[rows >= 0]
         if len(coded) < _WORTH_A_LOOK:
             return rows
-        return np.concatenate([own, coded[reaching(list(self._by_block(coded)), asked.coded, floor)]])
+        return np.concatenate([own, coded[self.blocks.reaching(asked.coded, coded, floor)]])
 
     def _scored(self, asked: Asked, found: Rows, read: Read) -> tuple[Rows, Floats]:
         """Rows in memory, which are named by their complement, and coded ones, with their exact cosines."""
@@ -185,21 +186,16 @@ class Matrix:
 
     def _coded(self, passing: Mask) -> Mask:
         wanted = passing & self.filled
-        return wanted[: self._end] if self.coded is None else (wanted & self.coded)[: self._end]
+        return wanted[: len(self.blocks)] if self.coded is None else (wanted & self.coded)[: len(self.blocks)]
 
     def _few_coded(self, passing: Mask) -> Rows | None:
         """The coded rows of a mask if few pass; no other row is looked at."""
-        within = passing[: self._end]
+        within = passing[: len(self.blocks)]
         if int(np.count_nonzero(within)) * _FEW >= len(within):
             return None
         rows = np.flatnonzero(within)
         rows = rows[self.filled[rows]]
         return rows if self.coded is None else rows[self.coded[rows]]
-
-    @property
-    def _end(self) -> int:
-        """Behind the last row in a block."""
-        return self.blocks[-1][0] + len(self.blocks[-1][1]) if self.blocks else 0
 
     def _in_memory(self, asked: Asked, chosen: Chosen) -> list[Part]:
         # vecdot runs on one thread: a threaded product would wait for cores that other searches use.
@@ -216,63 +212,45 @@ class Matrix:
         return [_alike(last[2], error, passing=None if chosen.owned == self.held else chosen.own)]
 
     def _in_blocks(self, asked: Asked, chosen: Chosen, limit: int, approximately: bool) -> list[Part]:
-        wanted, count, rows, end = chosen.coded, chosen.count, chosen.few, self._end
-        if approximately and count:
-            wanted = self._narrowed_by_graphs(asked.query, self._coded(chosen.passing), limit)
-            count = int(np.count_nonzero(wanted))
-            rows = np.flatnonzero(wanted) if count * _FEW < end else None
-        if not count:
+        if not chosen.count:
             return []
-        query = asked.coded
-        most = max(block.most_off(query) for _, block in self.blocks)
+        query, most, rows = asked.coded, self.blocks.most_off(asked.coded), chosen.few
+        if rows is None and approximately and self.graphs:
+            rows = self._near_by_graphs(asked.query, chosen, limit)
         if rows is None:
             if asked.estimates is None:
-                asked.estimates = self._estimates(query, end)
-            passing = None if count == end else wanted
-            return [Part(asked.estimates, partial(self._off, query), most, passing=passing)]
-        known = self._estimates_of(query, rows) if asked.estimates is None else asked.estimates[rows]
-        return [Part(known, lambda places: self._off(query, rows[places]), most, rows)]
+                asked.estimates = self.blocks.estimates(query)
+            passing = None if chosen.count == len(self.blocks) else chosen.coded
+            return [Part(asked.estimates, partial(self.blocks.off, query), most, passing=passing)]
+        if not len(rows):
+            return []
+        known = self.blocks.estimates_of(query, rows) if asked.estimates is None else asked.estimates[rows]
+        return [Part(known, lambda places: self.blocks.off(query, rows[places]), most, rows)]
 
-    def _narrowed_by_graphs(self, query: Vector, wanted: Mask, limit: int) -> Mask:
-        """Those rows that the graphs find of theirs, and all that are under no graph."""
-        wanted = wanted.copy()
+    def _near_by_graphs(self, query: Vector, chosen: Chosen, limit: int) -> Rows | None:
+        """The nearest rows that the graphs find of theirs, and all that are under no graph; None if these are not few."""
+        wanted, first = chosen.coded, 0
+        assert wanted is not None
+        found: list[tuple[Rows, Vector]] = []
+        others: list[Rows] = []
         for graph in self.graphs:
-            under = wanted[graph.first : graph.end]
-            passing = int(np.count_nonzero(under))
-            if passing * _MOST_PASS < len(under):
-                continue
-            near = graph.near(query, -(-limit * len(under) // passing))
-            near = near[wanted[near]]
-            under[:] = False
-            wanted[near] = True
-        return wanted
+            others.append(_rows_from(wanted, first, graph.first))
+            size, first = graph.end - graph.first, graph.end
+            passing = size if chosen.count == len(wanted) else int(np.count_nonzero(wanted[graph.first : graph.end]))
+            if passing * _MOST_PASS < size:
+                others.append(_rows_from(wanted, graph.first, graph.end))
+            else:
+                near, far = graph.near(query, -(-limit * size // passing))
+                here = wanted[near]
+                found.append((near[here], far[here]))
+        others.append(_rows_from(wanted, first, len(wanted)))
+        rows = np.sort(np.concatenate([nearest(found, limit) if found else _NO_ROWS, *others]))
+        return rows if len(rows) * _FEW < len(wanted) else None
 
-    def _estimates(self, query: CodedQuery, end: int) -> Vector:
-        """Of every row in blocks."""
-        if len(self.blocks) == 1:
-            return self.blocks[0][1].estimates(query)
-        found = np.empty(end, dtype=np.float32)
-        for first, block in self.blocks:
-            found[first : first + len(block)] = block.estimates(query)
-        return found
 
-    def _estimates_of(self, query: CodedQuery, rows: Rows) -> Vector:
-        return np.concatenate([block.estimates(query, some) for block, some in self._by_block(rows)])
-
-    def _off(self, query: CodedQuery, rows: Rows) -> Vector:
-        """How far off the estimates of these rows may be."""
-        found = [block.off(query, some) for block, some in self._by_block(rows)]
-        return found[0] if len(found) == 1 else np.concatenate([*found, np.zeros(0, dtype=np.float32)])
-
-    def _by_block(self, rows: Rows) -> Iterator[tuple[Block, Rows]]:
-        """The blocks that hold rows of these, which are in order, each with its rows."""
-        if len(self.blocks) == 1:
-            yield self.blocks[0][1], rows
-            return
-        ends = np.searchsorted(rows, [first + len(block) for first, block in self.blocks]).tolist()
-        for (first, block), start, end in zip(self.blocks, [0, *ends[:-1]], ends, strict=True):
-            if start < end:
-                yield block, rows[start:end] - first
+def _rows_from(wanted: Mask, first: int, end: int) -> Rows:
+    """The rows of a mask within these."""
+    return np.flatnonzero(wanted[first:end]) + first if first < end else _NO_ROWS
 
 
 def _alike(values: Vector, error: np.float32, rows: Rows | None = None, passing: Mask | None = None) -> Part:
