@@ -33,9 +33,10 @@ _NUMBERS = frozenset(
     "one two three four five six seven eight nine ten dozen hundred once twice couple".split()  # noqa: SIM905
 )
 _WHO = re.compile(r"\bwho(?:m|se)?\b", re.IGNORECASE)
-_CAPITALISED = re.compile(r"\b[A-Z][a-z]+")
+_CAPITALISED = re.compile(r"[A-Z][a-z]+")
 _IN_SENTENCE = frozenset("abcdefghijklmnopqrstuvwxyz,;")  # before a space that a sentence goes on after
 _YEAR = re.compile(r"\b(?:19|20)\d\d\b")
+_MAYBE_YEAR = re.compile(r"(?:19|20)\d\d")  # searched in a third of the time
 _DIGIT = re.compile(r"\d")
 _BEYOND = np.full(STEPS, np.iinfo(np.int64).max)  # after the end of the line
 _FOLLOWING = np.arange(1, STEPS + 1)
@@ -255,7 +256,9 @@ def _voice(speaker: str) -> tuple[str, frozenset[str]]:
 @Once
 def _names_a_time(record: StoredRecord) -> bool:
     text = record.text[:LONGEST_TEXT]
-    return not _TIMES.isdisjoint(words(text.lower())) or _YEAR.search(text) is not None
+    if not _TIMES.isdisjoint(words(text.lower())):
+        return True
+    return _MAYBE_YEAR.search(text) is not None and _YEAR.search(text) is not None
 
 
 @Once
@@ -268,9 +271,16 @@ def _has_a_number(record: StoredRecord) -> bool:
 def _capitals(record: StoredRecord) -> tuple[frozenset[str], frozenset[str]]:
     """The lower-cased words with a capital, anywhere and in mid-sentence, the latter without those of times."""
     text = record.text[:LONGEST_TEXT]
-    found = [(match[0].lower(), match.start()) for match in _CAPITALISED.finditer(text)]
-    within = frozenset(word for word, at in found if at > 1 and text[at - 1] == " " and text[at - 2] in _IN_SENTENCE)
-    return frozenset(word for word, _ in found), within - _TIMES
+    anywhere, within = set(), set()
+    for found in _CAPITALISED.finditer(text):
+        at = found.start()
+        before = text[at - 1] if at else " "
+        if before == " " or not (before.isalnum() or before == "_"):  # where a word begins
+            word = found[0].lower()
+            anywhere.add(word)
+            if at > 1 and before == " " and text[at - 2] in _IN_SENTENCE:
+                within.add(word)
+    return frozenset(anywhere), frozenset(within) - _TIMES
 
 
 def _stems(query: str) -> Sequence[str]:
