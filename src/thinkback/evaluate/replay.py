@@ -26,7 +26,7 @@ from thinkback.search.selection import canonical
 from thinkback.search.signals import Links, Scene, Signal, Skip
 from thinkback.search.signals.neighbours import Neighbours
 from thinkback.search.signals.ranker import Ranker, features
-from thinkback.search.thread_order import places
+from thinkback.search.thread_order import Line
 from thinkback.search.traits import Traits, traits
 from thinkback.values import dataclass
 
@@ -384,7 +384,7 @@ def _lay_out(cases: Sequence[Case]) -> list[_Part]:
         ids = lay_out(runs).ids
         links = Links.between(ids, gathered.edges) if gathered.edges else None
         records = tuple(gathered.records[id] for id in ids)
-        where = None if gathered.gaps is None else places(records, gathered.gaps)
+        where = None if gathered.gaps is None else Line.of(records).places(gathered.gaps)
         parts.append(_Part(gathered.query, runs, ids, records, links, where, start))
         start += len(ids)
     return parts

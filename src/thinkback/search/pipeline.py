@@ -31,7 +31,7 @@ from thinkback.search.recipes.model import Recipe
 from thinkback.search.relevance import Relevance
 from thinkback.search.selection import Ranked, Selection, select
 from thinkback.search.signals.updates import Updates
-from thinkback.search.thread_order import gaps
+from thinkback.search.thread_order import Line
 from thinkback.search.trace import Recall, Trace, WhyNot
 from thinkback.stores.base import Store, StoreState
 from thinkback.stores.together import held_passages, reads_together
@@ -157,9 +157,10 @@ def gather(query: Query, recipe: Recipe, engine: Engine, notes: Notes) -> Gather
     linked = [term.signal for term in recipe.signals if term.weight and term.signal.needs_links]
     most, threads = max((one.needs_links for one in linked), default=0), any(one.follows_threads for one in linked)
     edges = engine.store.edges(ids, query.filter, most, threads) if most and ids else {}
-    between = gaps([records[id] for id in ids], query.filter, engine.store, steps) if steps else None
+    line = Line.of(tuple(map(records.__getitem__, ids))) if steps else None
+    between = None if line is None else line.gaps(query.filter, engine.store, steps)
     vectors = engine.store.vectors(ids) if recipe.selection.diversity > 0 and ids else {}
-    return Gathered(query, tuple(runs), records, edges, between, vectors, held_passages(engine.store))
+    return Gathered(query, tuple(runs), records, edges, between, vectors, held_passages(engine.store), line)
 
 
 def _heard(query: Query, runs: list[Run], engine: Engine, notes: Notes) -> list[Run]:

@@ -11,8 +11,7 @@ from thinkback.search.fusion import Fused
 from thinkback.search.query.parse import Query
 from thinkback.search.recipes.model import How, Recipe, Term
 from thinkback.search.signals import Links, Scene, Skip
-from thinkback.search.thread_order import places
-from thinkback.search.traits import traits
+from thinkback.search.thread_order import Line
 from thinkback.stores.together import HeldPassages
 from thinkback.values import dataclass
 
@@ -30,6 +29,11 @@ class Gathered:
     gaps: Mapping[tuple[str, str], int] | None = None
     vectors: Mapping[str, Vector] = field(default_factory=dict)
     passages: HeldPassages | None = None
+    line: Line | None = None
+
+    def line_of(self, records: Sequence[StoredRecord]) -> Line:
+        """The candidates in their threads; as they were gathered if they are still in that order."""
+        return self.line if self.line is not None and self.line.records == records else Line.of(records)
 
     @property
     def searched(self) -> bool:
@@ -61,8 +65,9 @@ def rank(gathered: Gathered, recipe: Recipe) -> Ordered:
     links = Links.between(ledger.ids, gathered.edges) if gathered.edges else None
     skipped = [(run.leg, run.skipped) for run in gathered.runs if run.skipped is not None]
     skipped += [(term.signal.name, reason) for term in recipe.signals if (reason := term.signal.silent(gathered.query))]
-    read = traits(records) if terms else None
-    where = None if gathered.gaps is None else places(records, gathered.gaps, read)
+    line = gathered.line_of(records) if terms or gathered.gaps is not None else None
+    read = None if line is None else line.read
+    where = None if line is None or gathered.gaps is None else line.places(gathered.gaps)
     for term in terms if ledger.ids else ():
         scene = Scene(gathered.query, records, ledger.totals, fused.values, links, where, read, runs)
         values = term.signal.values(scene)

@@ -15,57 +15,56 @@ FAR = 1_000_000  # between threads, and between memories that are no neighbours
 Places = NDArray[np.int64]
 
 
-def places(records: Sequence[StoredRecord], gaps: Mapping[tuple[str, str], int], read: Traits | None = None) -> Places:
-    """A number for every candidate: near neighbours in a thread differ by their distance, all others by FAR or more.
-
-    `gaps` has, for candidates that follow each other in a thread, how many memories lie between them (default 0).
-    """
-    at = np.arange(len(records), dtype=np.int64) * -FAR  # those without a thread are far from all
-    line = _line(records, read)
-    steps = np.where(line.first, FAR, 1)
-    if gaps:
-        for place, pair in line.apart(records):
-            steps[place] += gaps.get(pair, 0)
-    at[line.rows] = steps.cumsum()
-    return at
-
-
-def gaps(records: Sequence[StoredRecord], filter: Filter, store: Store, steps: int) -> dict[tuple[str, str], int]:
-    """How many memories of the thread lie between candidates that follow each other; FAR from `steps` on; one batch."""
-    pairs = [pair for _, pair in _line(records).apart(records)]
-    counts = store.between(pairs, filter, steps) if pairs else []
-    return {pair: FAR if count >= steps else count for pair, count in zip(pairs, counts, strict=True)}
-
-
 @dataclass(frozen=True, slots=True, eq=False)
-class _Line:
-    """The candidates that are in threads, thread by thread, each in its order."""
+class Line:
+    """Candidates, what is read of each, and those of them that are in threads, thread by thread, each in its order."""
 
+    records: Sequence[StoredRecord]
+    read: Traits
     rows: NDArray[np.intp]
     first: NDArray[np.bool_]  # which of them follow no other candidate
     positions: Places
 
-    def apart(self, records: Sequence[StoredRecord]) -> list[tuple[int, tuple[str, str]]]:
+    @classmethod
+    def of(cls, records: Sequence[StoredRecord]) -> "Line":
+        """Threads are told apart by a hash of their name."""
+        read = traits(records)
+        threads, positions = read["thread"], read["position"]
+        rows = np.lexsort((positions, threads))
+        rows = rows[threads[rows] != 0]
+        threads, positions = threads[rows], positions[rows]
+        first = np.ones(len(rows), dtype=np.bool_)
+        first[1:] = threads[1:] != threads[:-1]
+        if (~first[1:] & (positions[1:] == positions[:-1])).any():  # ties go by id
+            ids = [records[row].id for row in rows.tolist()]
+            order = sorted(range(len(rows)), key=lambda at: (threads[at], positions[at], ids[at]))
+            rows = rows[order]
+        return cls(records, read, rows, first, positions)
+
+    def apart(self) -> list[tuple[int, tuple[str, str]]]:
         """Those that follow another candidate at a position that is not the next: the place in the line, and both ids."""
         wide = np.flatnonzero((self.positions[1:] - self.positions[:-1] > 1) & ~self.first[1:])
         ends = zip(wide.tolist(), self.rows[wide].tolist(), self.rows[wide + 1].tolist(), strict=True)
-        return [(place + 1, (records[before].id, records[after].id)) for place, before, after in ends]
+        return [(place + 1, (self.records[before].id, self.records[after].id)) for place, before, after in ends]
 
+    def gaps(self, filter: Filter, store: Store, steps: int) -> dict[tuple[str, str], int]:
+        """How many memories of the thread lie between candidates that follow each other; FAR from `steps` on; one batch."""
+        pairs = [pair for _, pair in self.apart()]
+        counts = store.between(pairs, filter, steps) if pairs else []
+        return {pair: FAR if count >= steps else count for pair, count in zip(pairs, counts, strict=True)}
 
-def _line(records: Sequence[StoredRecord], read: Traits | None = None) -> _Line:
-    """Threads are told apart by a hash of their name."""
-    read = traits(records) if read is None else read
-    threads, positions = read["thread"], read["position"]
-    rows = np.lexsort((positions, threads))
-    rows = rows[threads[rows] != 0]
-    threads, positions = threads[rows], positions[rows]
-    first = np.ones(len(rows), dtype=np.bool_)
-    first[1:] = threads[1:] != threads[:-1]
-    if (~first[1:] & (positions[1:] == positions[:-1])).any():  # ties go by id
-        ids = [records[row].id for row in rows.tolist()]
-        order = sorted(range(len(rows)), key=lambda at: (threads[at], positions[at], ids[at]))
-        rows = rows[order]
-    return _Line(rows, first, positions)
+    def places(self, gaps: Mapping[tuple[str, str], int]) -> Places:
+        """A number for every candidate: near neighbours in a thread differ by their distance, all others by FAR or more.
+
+        `gaps` has, for candidates that follow each other in a thread, how many memories lie between them (default 0).
+        """
+        at = np.arange(len(self.records), dtype=np.int64) * -FAR  # those without a thread are far from all
+        steps = np.where(self.first, FAR, 1)
+        if gaps:
+            for place, pair in self.apart():
+                steps[place] += gaps.get(pair, 0)
+        at[self.rows] = steps.cumsum()
+        return at
 
 
 @dataclass(frozen=True, slots=True)

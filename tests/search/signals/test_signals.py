@@ -22,7 +22,7 @@ from thinkback.search.signals.reflection import Reflection
 from thinkback.search.signals.tags import Tags
 from thinkback.search.signals.temporal import Temporal
 from thinkback.search.signals.voice import Voice
-from thinkback.search.thread_order import FAR, places
+from thinkback.search.thread_order import FAR, Line
 from thinkback.search.traits import salience
 
 NOW = 1_700_000_000_000_000
@@ -179,7 +179,7 @@ def test_graph_ignores_neighbours_that_are_no_candidates() -> None:
 def in_thread(*texts: str, totals: list[float], gaps: dict[tuple[str, str], int] | None = None) -> Scene:
     step = 2 if gaps else 1  # positions that follow each other have nothing between them
     records = tuple(memory(f"m{n}", text=text, thread="t", position=step * n) for n, text in enumerate(texts))
-    return Scene(query(), records, np.array(totals), places=places(records, gaps or {}))
+    return Scene(query(), records, np.array(totals), places=Line.of(records).places(gaps or {}))
 
 
 def test_neighbours_count_by_distance_in_the_thread() -> None:
@@ -202,7 +202,7 @@ def test_memories_in_between_count_as_distance_even_when_they_are_no_candidates(
 
 def test_neighbours_of_another_thread_or_of_none_do_not_count() -> None:
     records = (memory("a", thread="t", position=0), memory("b", thread="u", position=1), memory("c"), memory("d"))
-    here = Scene(query(), records, np.ones(4), places=places(records, {}))
+    here = Scene(query(), records, np.ones(4), places=Line.of(records).places({}))
     assert isinstance(Neighbours().values(here), Skip)
 
 
