@@ -58,7 +58,7 @@ from thinkback.model import (
     StoredRecord,
     Vector,
 )
-from thinkback.models.embedders.base import validate_vectors
+from thinkback.models.embedders.base import is_unit, validate_vectors
 from thinkback.search.engine import Engine, Notes
 from thinkback.search.executors import Inline, Threads
 from thinkback.search.pipeline import gather, search
@@ -126,6 +126,7 @@ class Memory:
         self._pool: Executor = Threads(max_workers=4, thread_name_prefix="thinkback")
         self._recalls = AccessLog(store, clock)
         self._vocabulary: tuple[str, Vocabulary] | None = None
+        self._dimensions: int | None = None  # of the store's vectors, when they were last looked at
 
     def __enter__(self) -> Self:
         return self
@@ -697,10 +698,12 @@ class Memory:
         return (_changed if as_usual else _changed.__wrapped__)(chosen, *asked)
 
     def _checked(self, vector: Vector | None) -> Vector | None:
-        if vector is None:
-            return None
+        """The vector of a question as a unit vector; one that is such a vector of the size last seen stays as it is."""
+        if vector is None or is_unit(vector, self._dimensions):
+            return vector
         space = self.store.embedding_space()
-        checked: Vector = validate_vectors([vector], 1, space.dimensions if space else None, "the caller")[0]
+        self._dimensions = space.dimensions if space else None
+        checked: Vector = validate_vectors([vector], 1, self._dimensions, "the caller")[0]
         return checked
 
     def _filter(self, now: int, where: Where) -> Filter:

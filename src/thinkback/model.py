@@ -41,6 +41,7 @@ T = TypeVar("T")
 _TIMES = TIMES | {"judged_at", "at", "undone_at", "until"}  # `until`: decay in the journal
 Vector = NDArray[np.float32]
 Floats = NDArray[np.float64]
+UNIT_TOLERANCE = 1e-6  # float32 rounding of a unit vector stays below; such vectors are kept bit for bit
 
 
 @dataclass(frozen=True, slots=True, eq=False)

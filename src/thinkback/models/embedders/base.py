@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thinkback.errors import InvalidInput, ThinkbackError
+from thinkback.model import UNIT_TOLERANCE
 
 Vector = NDArray[np.float32]
 Matrix = NDArray[np.float32]
@@ -47,6 +48,14 @@ def unit(vectors: NDArray[Any]) -> Matrix:
     wide = np.asarray(vectors, dtype=np.float64)
     lengths = np.linalg.norm(wide, axis=-1, keepdims=True)
     return np.asarray(wide / lengths, dtype=np.float32)
+
+
+def is_unit(vector: object, dimensions: int | None) -> bool:
+    """Whether it is a vector of this size as a store keeps it: float32, of length 1 as far as that can tell."""
+    if not isinstance(vector, np.ndarray) or vector.dtype != np.float32 or vector.shape != (dimensions,):
+        return False
+    wide = vector.astype(np.float64)
+    return abs(float(wide @ wide) - 1) <= UNIT_TOLERANCE
 
 
 def combine_windows(vectors: Sequence[NDArray[Any]], weights: Sequence[int]) -> Vector:

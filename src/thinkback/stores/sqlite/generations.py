@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thinkback.errors import Action, EmbeddingSpaceMismatch, InvalidInput, NotFound, Remedy, StoreError
-from thinkback.model import Passages, StoredRecord, Vector
+from thinkback.model import UNIT_TOLERANCE, Passages, StoredRecord, Vector
 from thinkback.stores.base import EmbeddingSpace
 from thinkback.stores.sqlite.rows import COLUMNS, listed, to_record
 from thinkback.stores.versions import passages_checked
@@ -23,7 +23,6 @@ _BLOCK = 64  # rows normalised at a time, to stay in the processor's cache
 _LARGEST = float(np.finfo(np.float32).max)
 SEQ_BITS = 40  # the lower ones of a place
 SEQS = (1 << SEQ_BITS) - 1
-UNIT_TOLERANCE = 1e-6  # float32 rounding of a unit vector stays below; such vectors are kept bit for bit
 
 
 @dataclass(frozen=True, slots=True)

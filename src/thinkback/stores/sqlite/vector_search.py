@@ -16,14 +16,14 @@ import apsw
 import numpy as np
 from numpy.typing import NDArray
 
-from thinkback.model import ApproximateIndex, Filter, Floats, Scored, Vector
+from thinkback.model import UNIT_TOLERANCE, ApproximateIndex, Filter, Floats, Scored, Vector
 from thinkback.stores.index.blocks import Blocks
 from thinkback.stores.index.codes import CodedQuery
 from thinkback.stores.index.graphs import Graph, nearest
 from thinkback.stores.index.reach import Part, most_promising, others_in_reach
 from thinkback.stores.sqlite.catalogue import Catalogue, Delta, Mask, Rows, retired
 from thinkback.stores.sqlite.columns import extended
-from thinkback.stores.sqlite.generations import SEQS, STORED, UNIT_TOLERANCE, Generation, place, unit_rows
+from thinkback.stores.sqlite.generations import SEQS, STORED, Generation, place, unit_rows
 from thinkback.stores.sqlite.kept_vectors import KeptVectors, Read, products, squared
 from thinkback.stores.sqlite.rows import listed
 from thinkback.values import dataclass
