@@ -106,6 +106,14 @@ class StoredRecord(_Kept):
         return self.created_at if self.valid_from is None else self.valid_from
 
 
+@dataclass(frozen=True, slots=True)
+class Access:
+    """How often a memory was recalled, and when last."""
+
+    count: int
+    last: int
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Draft:
     """A memory to be written; the store fills in fields that are None."""

@@ -2,7 +2,9 @@
 
 import apsw
 
-VECTORS_BY_PAIR = """
+ACCESSES_IN_ROWS = "DROP TABLE accesses; DROP TABLE recent_accesses;"
+VECTORS_BY_PAIR = f"""
+{ACCESSES_IN_ROWS}
 CREATE TABLE by_pair (
     seq INTEGER NOT NULL,
     generation INTEGER NOT NULL,

@@ -14,8 +14,8 @@ from thinkback.clock import DAY, HOUR, SECOND
 from thinkback.errors import StoreBusy, StoreError
 from thinkback.lifecycle import access_log
 from thinkback.lifecycle.access_log import MAX_AGE, MAX_PENDING, Batch
-from thinkback.lifecycle.tiers import Access
 from thinkback.memory import Memory
+from thinkback.model import Access
 
 
 def busy(*_: object) -> None:

@@ -9,8 +9,8 @@ from concurrent.futures import Future, ThreadPoolExecutor, wait
 from threading import Lock
 
 from thinkback.clock import SECOND, Clock
-from thinkback.lifecycle.tiers import Access, extended_expiry, touch
-from thinkback.model import StoredRecord
+from thinkback.lifecycle.tiers import extended_expiry, touch
+from thinkback.model import Access, StoredRecord
 from thinkback.stores.base import Store
 
 MAX_PENDING = 4096  # recalled memories before the log is written: one that is recalled often is written once

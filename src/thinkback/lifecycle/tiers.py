@@ -4,15 +4,13 @@ A recall restarts the time to live. A short-lived memory that is recalled often 
 3rd recall, an episodic one semantic at its 10th. An expiry that the caller chose is never changed here.
 """
 
-from collections import defaultdict
 from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import Any, NamedTuple
 
 from thinkback.clock import DAY, HOUR
-from thinkback.model import Draft, StoredRecord
+from thinkback.model import Access, Draft, StoredRecord
 from thinkback.stores.base import Store
-from thinkback.values import dataclass
 
 TIME_TO_LIVE = {"working": 72 * HOUR, "episodic": 30 * DAY}
 
@@ -22,14 +20,6 @@ class Rise(NamedTuple):
 
     tier: str
     recalls: int
-
-
-@dataclass(frozen=True, slots=True)
-class Access:
-    """How often a memory was recalled, and when last."""
-
-    count: int
-    last: int
 
 
 RISES = {"working": Rise("episodic", 3), "episodic": Rise("semantic", 10)}
@@ -68,14 +58,10 @@ def extended_expiry(record: StoredRecord, moment: int) -> int | None:
 
 def touch(store: Store, accesses: Mapping[str, Access], now: int, sliding: Collection[str]) -> None:
     """Add access counts, and extend the expiries of sliding ones from the time of each recall, in one transaction."""
-    together: dict[int, dict[str, int]] = defaultdict(dict)
-    for id, access in accesses.items():
-        together[access.last][id] = access.count
     with store.transaction():
         found = store.get(sorted(sliding)) if sliding else {}
         ends = {id: extended_expiry(record, accesses[id].last) for id, record in found.items()}
-        for moment, counts in together.items():
-            store.touch(counts, moment)
+        store.touch(accesses)
         later = {id: {"expires_at": end} for id, end in ends.items() if end is not None}
         if later:
             store.amend(later, now)

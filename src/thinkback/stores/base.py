@@ -12,6 +12,7 @@ from typing import Any, Protocol, runtime_checkable
 
 from thinkback.errors import InvalidInput, NotFound
 from thinkback.model import (
+    Access,
     ApproximateIndex,
     Draft,
     Filter,
@@ -151,8 +152,8 @@ class Store(Protocol):
         """Change standing in place (standing fields), many memories at once."""
         ...
 
-    def touch(self, accesses: Mapping[str, int], now: int) -> None:
-        """Add to access counts and set the last access; unknown ids are ignored."""
+    def touch(self, recalled: Mapping[str, Access]) -> None:
+        """Add to access counts and raise the last accesses, in one write; unknown ids are ignored."""
         ...
 
     def forget(self, ids: Sequence[str]) -> Ids:

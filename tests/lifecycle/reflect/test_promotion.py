@@ -13,7 +13,7 @@ from thinkback.clock import DAY
 from thinkback.lifecycle.reflect.model import Consolidation
 from thinkback.lifecycle.reflect.promote import WEIGHTS, promotions, standing
 from thinkback.lifecycle.reflect.run import reflect
-from thinkback.model import Draft, Filter, StoredRecord
+from thinkback.model import Access, Draft, Filter, StoredRecord
 from thinkback.stores.base import Snapshot
 from thinkback.stores.sqlite import SqliteStore
 
@@ -98,14 +98,14 @@ def test_two_processes_at_once_keep_to_the_same_share(tmp_path: Path, monkeypatc
     """While the one looks at who has proved himself, the other raises two more that were recalled just now."""
     with SqliteStore(tmp_path / "m.db") as store, SqliteStore(tmp_path / "m.db") as other:
         store.add([Draft(text=f"fact {n}", id=f"m{n:02d}", created_at=0, confidence=0.7) for n in range(40)], 0)
-        store.touch({"m10": 9, "m11": 9}, NOW)
+        store.touch({"m10": Access(9, NOW), "m11": Access(9, NOW)})
         look = store.snapshot
 
         @contextmanager
         def looking(vectors: bool) -> Iterator[Snapshot]:
             monkeypatch.setattr(store, "snapshot", look)  # only once
             with look(vectors) as found:
-                other.touch({"m20": 10, "m21": 10}, NOW)
+                other.touch({"m20": Access(10, NOW), "m21": Access(10, NOW)})
                 assert reflect(other, NOW).promoted == ("m20", "m21")
                 yield found
 

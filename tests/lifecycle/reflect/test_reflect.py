@@ -18,7 +18,7 @@ from thinkback.lifecycle.reflect.model import Consolidation
 from thinkback.lifecycle.reflect.observations import SEEN
 from thinkback.lifecycle.reflect.run import reflect
 from thinkback.lifecycle.undo import undo
-from thinkback.model import Draft, Filter, StoredEdge
+from thinkback.model import Access, Draft, Filter, StoredEdge
 from thinkback.stores.base import Store
 from thinkback.stores.sqlite import SqliteStore
 from thinkback.testing import FixedClock, ToyEmbedder
@@ -383,7 +383,7 @@ def test_what_no_longer_earns_its_promotion_is_demoted_by_tidy(tmp_path: Path, o
         memory.remember_many([f"note number {n}" for n in range(60)])
         memory.store.amend({chosen: {"confidence": 0.7}}, clock())
         clock.advance(40 * DAY)
-        memory.store.touch({chosen: 10}, clock())
+        memory.store.touch({chosen: Access(10, clock())})
         apart = np.eye(62, dtype=np.float32)
         waiting = enumerate(memory.store.unembedded(99))
         memory.store.put_vectors({number: apart[n] for n, number in waiting}, SPACE.__class__("axes", 62))

@@ -10,7 +10,7 @@ import pytest
 
 from thinkback.errors import StoreConflict
 from thinkback.memory import Memory
-from thinkback.model import Filter
+from thinkback.model import Access, Filter
 from thinkback.opening import Opener
 from thinkback.settings import Settings
 from thinkback.stores.base import Store
@@ -232,7 +232,7 @@ def test_accesses_counted_by_others_are_seen(spaces: PostgresSpaces, memory: Mem
     _heat(memory)
     id = memory.recall("which cat sleeps?", counted=False)[0].id
     other = PostgresSpaces(spaces.server.url)
-    other.open("alice").touch({id: 7}, NOW)
+    other.open("alice").touch({id: Access(7, NOW)})
     found = memory.recall("which cat sleeps?", counted=False)
     assert {hit.id: hit.stored.access_count for hit in found}[id] == 7
     assert spaces.facts()["copies"] == 1  # nothing that is searched changed

@@ -17,7 +17,7 @@ pytestmark = pytest.mark.postgres
 PROCESSES, SPACES, WRITES = 6, 20, 10
 _WRITER = """
 import sys
-from thinkback.model import Draft
+from thinkback.model import Access, Draft
 from thinkback.stores.postgres import PostgresSpaces
 from thinkback.testing.contract.words import NOW, SPACE, TOY
 
@@ -30,7 +30,7 @@ for n in range(writes):
             draft = Draft(id=f"{me}-{n}", text=text, vector=TOY.embed_query(text), tags=(f"writer-{me}",))
             store.add([draft], NOW, SPACE)
             store.update(f"{me}-{n}", {"text": text + ", told again"}, NOW + 1, TOY.embed_query(text), SPACE)
-            store.touch({f"{me}-{n}": 1}, NOW)
+            store.touch({f"{me}-{n}": Access(1, NOW)})
 with_spaces.close()
 """
 

@@ -16,7 +16,7 @@ from codes import raises
 from older import VECTORS_BY_PAIR, with_vectors_by_pair
 
 from thinkback.errors import NotAStore, StoreBusy, StoreDamaged, StoreError, StoreReadOnly, StoreTooNew
-from thinkback.model import Draft, Filter, StoredEdge
+from thinkback.model import Access, Draft, Filter, StoredEdge
 from thinkback.search.query.keywords import parse_keywords
 from thinkback.stores.base import EmbeddingSpace
 from thinkback.stores.sqlite import SqliteStore, files, schema
@@ -81,9 +81,8 @@ def test_a_file_that_cannot_be_opened_is_left_as_it_is(
 
 def test_a_page_damaged_deep_inside_is_found_by_the_reader_and_by_check(path: Path) -> None:
     data = bytearray(path.read_bytes())
-    middle = len(data) // 4 // schema.PAGE_SIZE * schema.PAGE_SIZE
-    end = len(data) * 3 // 4 // schema.PAGE_SIZE * schema.PAGE_SIZE
-    data[middle:end] = b"\xa5" * (end - middle)
+    middle = len(data) * 3 // 4 // schema.PAGE_SIZE * schema.PAGE_SIZE  # the tables are named before it
+    data[middle:] = b"\xa5" * (len(data) - middle)
     path.write_bytes(data)
     with SqliteStore(path, read_only=True) as store:
         problems = store.check()
@@ -138,7 +137,7 @@ def test_a_store_opened_for_reading_searches_and_does_not_write(path: Path) -> N
         assert store.check() == []
         for attempt in (
             lambda: store.add([Draft(text="x")], NOW),
-            lambda: store.touch({"x": 1}, NOW),
+            lambda: store.touch({"x": Access(1, NOW)}),
             lambda: store.forget(["x"]),
             lambda: store.set_setting("a", "b"),
         ):

@@ -9,7 +9,7 @@ from pathlib import Path
 import apsw
 import pytest
 
-from thinkback.model import Draft, StoredRecord
+from thinkback.model import Access, Draft, StoredRecord
 from thinkback.search.once import Once
 from thinkback.stores.sqlite import SqliteStore, reads
 
@@ -20,10 +20,10 @@ def test_a_record_read_again_shows_what_happened_meanwhile(tmp_path: Path) -> No
         assert store.get([first, second])[first].text == "one"
         other.update(first, {"text": "uno"}, now=2)
         assert store.get([first])[first].text == "uno"
-        store.touch({first: 3}, now=3)
+        store.touch({first: Access(3, 3)})
         assert store.get([first])[first].access_count == 3
         assert store.get([second])[second].access_count == 0
-        other.touch({second: 1}, now=4)
+        other.touch({second: Access(1, 4)})
         assert store.get([second])[second].access_count == 1
         other.amend({second: {"priority": "P1"}}, now=5)
         assert store.get([second])[second].priority == "P1"
@@ -40,7 +40,7 @@ def test_what_a_transaction_undid_was_never_kept(tmp_path: Path) -> None:
         try:
             with store.transaction():
                 store.update(record.id, {"text": "uno"}, now=2)
-                store.touch({record.id: 1}, now=2)
+                store.touch({record.id: Access(1, 2)})
                 store.get([record.id])
                 raise RuntimeError
         except RuntimeError:
@@ -67,8 +67,8 @@ def test_a_flush_of_access_counts_reads_no_record_again(tmp_path: Path, asked: l
         ids = [record.id for record in store.add([Draft(text=text) for text in "abc"], now=1)]
         store.get(ids)
         with store.transaction():
-            store.touch({ids[0]: 2}, now=5)
-        other.touch({ids[1]: 1}, now=6)
+            store.touch({ids[0]: Access(2, 5)})
+        other.touch({ids[1]: Access(1, 6)})
         found = store.get(ids)
         assert [(found[id].access_count, found[id].last_access) for id in ids] == [(2, 5), (1, 6), (0, None)]
         assert asked == [ids]
@@ -81,7 +81,7 @@ def test_after_a_write_only_what_it_wrote_is_read_again(tmp_path: Path, asked: l
     with SqliteStore(tmp_path / "m.db") as store, SqliteStore(tmp_path / "m.db") as other:
         ids = [record.id for record in store.add([Draft(text=text) for text in "abc"], now=1)]
         store.get(ids)
-        other.touch({ids[0]: 1}, now=2)
+        other.touch({ids[0]: Access(1, 2)})
         ids += [record.id for record in other.add([Draft(text="d")], now=3)]
         other.update(ids[1], {"text": "B"}, now=4)
         found = store.get(ids)
@@ -133,14 +133,14 @@ def test_only_records_that_others_touched_are_asked_for_their_counts(
     with SqliteStore(tmp_path / "m.db") as store, SqliteStore(tmp_path / "m.db") as other:
         ids = [record.id for record in store.add([Draft(text=text) for text in "abc"], now=1)]
         store.get(ids)
-        store.touch({ids[0]: 1}, now=2)
+        store.touch({ids[0]: Access(1, 2)})
         with suppress(RuntimeError), store.transaction():
-            store.touch({ids[1]: 1}, now=3)
+            store.touch({ids[1]: Access(1, 3)})
             raise RuntimeError
-        store.touch({ids[0]: 1}, now=4)
+        store.touch({ids[0]: Access(1, 4)})
         assert [store.get(ids)[id].access_count for id in ids] == [2, 0, 0]
         assert asked == []
-        other.touch({ids[2]: 1}, now=5)
+        other.touch({ids[2]: Access(1, 5)})
         assert [store.get(ids)[id].access_count for id in ids] == [2, 0, 1]
         assert asked == [ids]
 
@@ -149,18 +149,18 @@ def test_a_count_written_before_a_change_is_not_given_after_it(tmp_path: Path) -
     with SqliteStore(tmp_path / "m.db") as store, SqliteStore(tmp_path / "m.db") as other:
         (record,) = store.add([Draft(text="one")], now=1)
         store.get([record.id])
-        store.touch({record.id: 2}, now=2)
-        with sqlite3.connect(tmp_path / "m.db") as file:  # as a restored version might have it
+        store.touch({record.id: Access(2, 2)})
+        with sqlite3.connect(tmp_path / "m.db") as file:  # as a restored version might have it, beside the two
             file.execute("UPDATE memories SET access_count = 7, changed = (SELECT changes + 1 FROM counters)")
             file.execute("UPDATE counters SET changes = changes + 1")
-        assert store.get([record.id])[record.id].access_count == 7
+        assert store.get([record.id])[record.id].access_count == 9
         other.get([record.id])
         with store.view() as before:
-            assert before.get([record.id])[record.id].access_count == 7
-            store.touch({record.id: 1}, now=3)
-            assert store.get([record.id])[record.id].access_count == 8
-            assert before.get([record.id])[record.id].access_count == 7
-        assert (found := store.get([record.id])[record.id]).access_count == 8
+            assert before.get([record.id])[record.id].access_count == 9
+            store.touch({record.id: Access(1, 3)})
+            assert store.get([record.id])[record.id].access_count == 10
+            assert before.get([record.id])[record.id].access_count == 9
+        assert (found := store.get([record.id])[record.id]).access_count == 10
         assert found == other.get([record.id])[record.id]
 
 
@@ -173,7 +173,7 @@ def test_what_was_read_from_a_text_stays_when_its_count_grows(tmp_path: Path) ->
         for count in (0, 1, 2):
             found = store.get([record.id])[record.id]
             assert (length(found), uses(found)) == (3, count)
-            store.touch({record.id: 1}, now=2)
+            store.touch({record.id: Access(1, 2)})
     assert read == ["text", "uses", "uses", "uses"]
 
 
@@ -186,7 +186,7 @@ def test_threads_on_two_handles_never_see_a_count_go_back(tmp_path: Path) -> Non
             for _ in range(rounds):
                 known = handle.get([record.id])[record.id].access_count
                 with handle.transaction():
-                    handle.touch({record.id: 1}, now=2)
+                    handle.touch({record.id: Access(1, 2)})
                 assert handle.get([record.id])[record.id].access_count > known
 
         def read(handle: SqliteStore) -> list[int]:

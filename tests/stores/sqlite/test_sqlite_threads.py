@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from thinkback.model import Draft, Filter, StoredEdge
+from thinkback.model import Access, Draft, Filter, StoredEdge
 from thinkback.stores.sqlite import SqliteStore, threads
 
 NOW = 1_770_000_000_000_000
@@ -49,7 +49,7 @@ def _act(store: SqliteStore, action: str, place: int, thread: str | None, step: 
     elif action == "link" and ids[0] != chosen:
         store.link([StoredEdge(from_id=ids[0], to_id=chosen, kind="about", weight=place / 9)], now)
     elif action == "touch":
-        store.touch({chosen: 1}, now)
+        store.touch({chosen: Access(1, now)})
 
 
 def _asked(store: SqliteStore, ids: list[str]) -> list[Any]:

@@ -4,8 +4,9 @@ from thinkback.fields import FIELDS
 from thinkback.model import StoredRecord
 from thinkback.stores.postgres.filters import Params
 from thinkback.stores.postgres.session import Tx
-from thinkback.stores.sqlite.rows import COLUMNS, NAMES, to_record, to_row
+from thinkback.stores.sqlite.rows import NAMES, to_record, to_row
 
+COLUMNS = ", ".join(f'm."{name}"' for name in NAMES)  # of a query that calls memories `m`
 _COPY = {"fraction": "float8", "integer": "int8", "count": "int8", "time": "int8", "flag": "int2"}
 TYPES = tuple(_COPY.get(field.type, "text") for field in FIELDS)
 

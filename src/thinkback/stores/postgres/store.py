@@ -13,6 +13,7 @@ from thinkback.errors import StoreReadOnly
 from thinkback.ids import Entropy, IdSource
 from thinkback.inputs import validate
 from thinkback.model import (
+    Access,
     ApproximateIndex,
     Draft,
     Filter,
@@ -232,12 +233,12 @@ class PostgresStore:
     def amend(self, changes: Mapping[str, Mapping[str, Any]], now: int) -> None:
         self._write(lambda tx: writes.amend(tx, changes))
 
-    def touch(self, accesses: Mapping[str, int], now: int) -> None:
+    def touch(self, recalled: Mapping[str, Access]) -> None:
         def work(tx: Tx) -> None:
             before = tx.counters.state
-            writes.touch(tx, accesses, now)
+            writes.touch(tx, recalled)
             after = replace(before, touches=before.touches + 1)
-            tx.when_committed.append(lambda: self._caches.records.touched(accesses, before, after))
+            tx.when_committed.append(lambda: self._caches.records.touched(recalled, before, after))
 
         self._write(work)
 

@@ -13,7 +13,7 @@ from typing import Any
 from thinkback.errors import Action, NotFound, Remedy, unknown_memory
 from thinkback.fields import STANDING, VERSIONED
 from thinkback.inputs import validate_changes
-from thinkback.model import Draft, Passages, StoredRecord, Vector
+from thinkback.model import Access, Draft, Passages, StoredRecord, Vector
 from thinkback.stores.base import EmbeddingSpace
 from thinkback.stores.postgres import generations, words
 from thinkback.stores.postgres.insertion import Batch, class_of, insertion, postings_of
@@ -230,15 +230,16 @@ def require(tx: Tx, ids: Sequence[str]) -> None:
         )
 
 
-def touch(tx: Tx, accesses: Mapping[str, int], now: int) -> None:
+def touch(tx: Tx, recalled: Mapping[str, Access]) -> None:
     """Counts accesses; only the counter of touches moves, for nothing that is searched changed."""
     sql = (
         "UPDATE thinkback.memories m SET access_count = access_count + u.count, "
-        "last_access = greatest(coalesce(last_access, %(now)s), %(now)s) "
-        "FROM unnest(%(ids)s::text[], %(counts)s::bigint[]) AS u(id, count) "
+        "last_access = greatest(last_access, u.last) "
+        "FROM unnest(%(ids)s::text[], %(counts)s::bigint[], %(lasts)s::bigint[]) AS u(id, count, last) "
         "WHERE m.space = %(space)s AND m.id = u.id AND m.retired_at IS NULL"
     )
-    tx.run(sql, tx.params(ids=list(accesses), counts=list(accesses.values()), now=now))
+    counts, lasts = [access.count for access in recalled.values()], [access.last for access in recalled.values()]
+    tx.run(sql, tx.params(ids=list(recalled), counts=counts, lasts=lasts))
     tx.run("UPDATE thinkback.spaces s SET touches = touches + 1 WHERE s.space = %(space)s")
     tx.moved()
 

@@ -16,7 +16,17 @@ from thinkback.fields import FIELDS, VALUES
 from thinkback.values import dataclass
 
 # Tables that hold what was said and done, and can not be made again.
-TRUTH = ("memories", "edges", "judgements", "journal", "settings", "counters", "generations")
+TRUTH = (
+    "memories",
+    "edges",
+    "judgements",
+    "journal",
+    "settings",
+    "counters",
+    "generations",
+    "accesses",
+    "recent_accesses",
+)
 _KEYS = {  # what names a row where its number does not
     "vectors": ("place & 0xFFFFFFFFFF",),  # the version
     "memory_tags": ("tag", "seq"),

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from thinkback.errors import Action, EmbeddingSpaceMismatch, InvalidInput, NotFound, Remedy, StoreError
 from thinkback.model import UNIT_TOLERANCE, Passages, StoredRecord, Vector
 from thinkback.stores.base import EmbeddingSpace
-from thinkback.stores.sqlite.rows import COLUMNS, listed, to_record
+from thinkback.stores.sqlite.rows import COLUMNS, SOURCE, listed, to_record
 from thinkback.stores.versions import passages_checked
 from thinkback.values import dataclass
 
@@ -194,7 +194,7 @@ def of(connection: apsw.Connection, ids: Sequence[str]) -> dict[str, Vector]:
 
 def unembedded(connection: apsw.Connection, limit: int) -> dict[int, StoredRecord]:
     """Versions without a live vector, oldest first."""
-    sql = f"SELECT m.seq, {COLUMNS} FROM memories m WHERE m.embedded = 0 ORDER BY m.seq LIMIT ?"
+    sql = f"SELECT m.seq, {COLUMNS} FROM {SOURCE} WHERE m.embedded = 0 ORDER BY m.seq LIMIT ?"
     return {row[0]: to_record(row[1:]) for row in connection.execute(sql, (limit,))}
 
 
@@ -230,7 +230,7 @@ def _still_long(connection: apsw.Connection, passages: Mapping[int, Passages]) -
 
 # -- from one embedding space to another
 
-_LACKING = f"FROM memories m WHERE NOT EXISTS (SELECT 1 FROM vectors v WHERE v.place = ? << {SEQ_BITS} | m.seq)"
+_LACKING = f"WHERE NOT EXISTS (SELECT 1 FROM vectors v WHERE v.place = ? << {SEQ_BITS} | m.seq)"
 
 
 def begin(connection: apsw.Connection, space: EmbeddingSpace) -> int:
@@ -240,12 +240,12 @@ def begin(connection: apsw.Connection, space: EmbeddingSpace) -> int:
         _discard(connection, building)
         building = None
     number = (building or _open(connection, space, "building")).number
-    return int(connection.execute(f"SELECT count(*) {_LACKING}", (number,)).get)
+    return int(connection.execute(f"SELECT count(*) FROM memories m {_LACKING}", (number,)).get)
 
 
 def lacking(connection: apsw.Connection, limit: int) -> dict[int, StoredRecord]:
     """Versions that lack a vector of the generation being built, oldest first."""
-    sql = f"SELECT m.seq, {COLUMNS} {_LACKING} ORDER BY m.seq LIMIT ?"
+    sql = f"SELECT m.seq, {COLUMNS} FROM {SOURCE} {_LACKING} ORDER BY m.seq LIMIT ?"
     return {row[0]: to_record(row[1:]) for row in connection.execute(sql, (_building(connection).number, limit))}
 
 
@@ -265,7 +265,7 @@ def put_built(
 def finish(connection: apsw.Connection, space: EmbeddingSpace, change: int) -> None:
     """Make the new generation the live one and drop the old."""
     building = _building_for(connection, space)
-    missing = connection.execute(f"SELECT count(*) {_LACKING}", (building.number,)).get
+    missing = connection.execute(f"SELECT count(*) FROM memories m {_LACKING}", (building.number,)).get
     if missing:
         raise StoreError(
             f"{missing} versions of memories still lack a vector of {building.space.fingerprint}; embed them first",

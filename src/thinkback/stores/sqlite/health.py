@@ -29,6 +29,8 @@ ORPHANS = {
     "OR generation NOT IN (SELECT generation FROM generations)",
     "passages": "seq NOT IN (SELECT seq FROM memories) OR generation NOT IN (SELECT generation FROM generations)",
     "memory_tags": "seq NOT IN (SELECT seq FROM memories)",
+    "accesses": "seq NOT IN (SELECT seq FROM memories)",
+    "recent_accesses": "seq NOT IN (SELECT seq FROM memories)",
 }
 
 
@@ -272,7 +274,7 @@ def _rebuild_full_text(connection: apsw.Connection) -> None:
     for table, state in _INDEXED.items():
         _drop_full_text(connection, table)
         schema.create_full_text(connection, table)
-        found = connection.execute(f"SELECT m.seq, {rows.COLUMNS} FROM memories m WHERE {state}")
+        found = connection.execute(f"SELECT m.seq, {rows.COLUMNS} FROM {rows.SOURCE} WHERE {state}")
         while chunk := list(islice(found, _CHUNK)):
             fulltext.put(connection, ((row[0], rows.to_record(row[1:])) for row in chunk), table)
     _drop_full_text(connection, fulltext.EXACT)

@@ -20,7 +20,7 @@ from thinkback.passages import Span
 from thinkback.stores.sqlite.catalogue import Catalogue, Mask, retired
 from thinkback.stores.sqlite.columns import extended
 from thinkback.stores.sqlite.generations import STORED, Generation, generation
-from thinkback.stores.sqlite.rows import COLUMNS, listed, to_record
+from thinkback.stores.sqlite.rows import COLUMNS, SOURCE, listed, to_record
 from thinkback.stores.sqlite.vector_search import Asked, Questions, cosines, slack
 from thinkback.values import dataclass
 
@@ -226,7 +226,7 @@ def _joined(rows: Sequence[tuple[int, int, bytes]]) -> Passages:
 def unsplit(connection: apsw.Connection, longer_than: int, limit: int) -> dict[int, StoredRecord]:
     """Embedded versions with a long text and without passages, oldest first; reflections have none."""
     sql = (
-        f"SELECT m.seq, {COLUMNS} FROM memories m WHERE m.embedded = 1 AND m.kind <> ? AND octet_length(m.text) > ? "
+        f"SELECT m.seq, {COLUMNS} FROM {SOURCE} WHERE m.embedded = 1 AND m.kind <> ? AND octet_length(m.text) > ? "
         "AND NOT EXISTS (SELECT 1 FROM passages p JOIN generations g USING (generation) "
         "WHERE p.seq = m.seq AND g.state = 'live') ORDER BY m.seq LIMIT ?"
     )

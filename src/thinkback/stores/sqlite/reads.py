@@ -10,7 +10,7 @@ from thinkback.inputs import check_integer
 from thinkback.model import Filter, Scored, StoredRecord
 from thinkback.stores.sqlite.catalogue import Catalogue
 from thinkback.stores.sqlite.filters import Clause, clause
-from thinkback.stores.sqlite.rows import NO_LIMIT, listed, select
+from thinkback.stores.sqlite.rows import ACCESSES, NO_LIMIT, SOURCE, listed, select
 
 _MOST_WRITTEN = 10_000
 _AT = "m.recorded_at <= ? AND (m.retired_at IS NULL OR m.retired_at > ?)"
@@ -46,8 +46,7 @@ def ids_ending(connection: apsw.Connection, ending: str, limit: int) -> list[str
 def accesses(connection: apsw.Connection, ids: Sequence[str]) -> list[tuple[str, int, int | None]]:
     """Access count and last access of present memories."""
     sql = (
-        "SELECT m.id, m.access_count, m.last_access FROM memories m "
-        "WHERE m.id IN (SELECT value FROM json_each(?)) AND m.retired_at IS NULL"
+        f"SELECT m.id, {ACCESSES} FROM {SOURCE} WHERE m.id IN (SELECT value FROM json_each(?)) AND m.retired_at IS NULL"
     )
     found: list[Any] = connection.execute(sql, (listed(ids),)).fetchall()
     return found

@@ -13,7 +13,18 @@ from thinkback.model import StoredRecord
 from thinkback.values import maker
 
 NAMES = names(FIELDS)
-COLUMNS = ", ".join(f'm."{name}"' for name in NAMES)  # of a query that calls memories `m`
+# Accesses that were counted since a version was written stand in two small tables; see `accesses`.
+SOURCE = "memories m LEFT JOIN accesses settled ON settled.seq = m.seq LEFT JOIN recent_accesses recent ON recent.seq = m.seq"
+# Where nothing was counted the stored value is read as it is, so that a damaged one is noticed.
+_UNCOUNTED = "CASE WHEN settled.seq IS NULL AND recent.seq IS NULL THEN"
+_SUMMED = {
+    "access_count": f"{_UNCOUNTED} m.access_count "
+    "ELSE m.access_count + coalesce(settled.count, 0) + coalesce(recent.count, 0) END",
+    "last_access": f"{_UNCOUNTED} m.last_access ELSE max(coalesce(m.last_access, settled.last, recent.last), "
+    "coalesce(settled.last, recent.last), coalesce(recent.last, settled.last)) END",
+}
+ACCESSES = ", ".join(_SUMMED.values())  # count and last access, of a query from SOURCE
+COLUMNS = ", ".join(_SUMMED.get(name, f'm."{name}"') for name in NAMES)  # of a query from SOURCE
 _MARKS = ", ".join("?" * (len(NAMES) + 2))
 INSERT = f"INSERT INTO memories ({', '.join(NAMES)}, seq, changed) VALUES ({_MARKS})"  # to_row, then seq and changed
 
@@ -65,8 +76,8 @@ NO_LIMIT = -1  # LIMIT -1 returns every row
 
 
 def select(connection: apsw.Connection, tail: str, bindings: Sequence[Any] = ()) -> list[StoredRecord]:
-    """The records of `SELECT … FROM memories m <tail>`."""
-    return [to_record(row) for row in connection.execute(f"SELECT {COLUMNS} FROM memories m {tail}", bindings)]
+    """The records of `SELECT … FROM SOURCE <tail>`."""
+    return [to_record(row) for row in connection.execute(f"SELECT {COLUMNS} FROM {SOURCE} {tail}", bindings)]
 
 
 def listed(values: Sequence[str] | Sequence[int]) -> str:

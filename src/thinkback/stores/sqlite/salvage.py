@@ -9,13 +9,14 @@ import apsw
 
 from thinkback.errors import InvalidInput, NotFound
 from thinkback.stores.base import Loss, Problem
-from thinkback.stores.sqlite import counters, damage, health, schema
+from thinkback.stores.sqlite import accesses, counters, damage, health, schema
 from thinkback.stores.sqlite.connection import Connections
 from thinkback.stores.sqlite.generations import SEQS, place
 from thinkback.stores.sqlite.pages import Cell, Pages, Text
 from thinkback.values import dataclass
 
-KEPT = (*damage.TRUTH, "vectors", "passages")
+# Rows of the two tables of accesses look alike and are added together.
+KEPT = (*(table for table in damage.TRUTH if table != accesses.RECENT), "vectors", "passages")
 
 
 @dataclass(frozen=True, slots=True)
@@ -245,7 +246,8 @@ def write(connection: apsw.Connection, found: Mapping[str, Sequence[Mapping[str,
             continue
         for row in found[table]:
             names = ", ".join(row)
-            sql = f"INSERT OR IGNORE INTO {table} ({names}) VALUES ({', '.join('?' * len(row))})"
+            also = accesses.ADDED if table == accesses.SETTLED else ""
+            sql = f"INSERT OR IGNORE INTO {table} ({names}) VALUES ({', '.join('?' * len(row))}) {also}"
             connection.execute(sql, tuple(row.values()))
             if not connection.changes():
                 losses.append(Loss(table, _key(row), "contradicts another row"))
@@ -279,6 +281,7 @@ _NAMES = {  # what a row refers to
     "judgements": "memory_id",
     "vectors": f"place & {SEQS}",
     "passages": "seq",
+    accesses.SETTLED: "seq",
 }
 
 

@@ -4,7 +4,8 @@ A memory has one row per version in `memories`; the present version is the one t
 `fts_themes` those of them that are reflections, and `fts_history` the retired ones, so that neither reflections nor retired
 versions change the BM25 statistics of present memories. These three stem. `fts_exact` indexes the words of all present versions as
 they are spelt, for phrases, prefixes and recipes whose origin does not stem; it stores no text, and a row is deleted from it by
-what `memories` holds. A `seq` is never reused, so caches can rely on it.
+what `memories` holds. A `seq` is never reused, so caches can rely on it. `accesses` and `recent_accesses` count the recalls of
+a version since it was written.
 """
 
 from collections.abc import Callable, Iterator
@@ -274,6 +275,14 @@ def _move_some(connection: apsw.Connection, generation: int, after: int) -> int:
     return last
 
 
+def _accesses_apart(connection: apsw.Connection) -> None:
+    """Add `accesses` and `recent_accesses`: what was counted since a version was written; `memories` keeps what was before."""
+    for table in ("accesses", "recent_accesses"):
+        connection.execute(
+            f"CREATE TABLE {table} (seq INTEGER PRIMARY KEY, count INTEGER NOT NULL, last INTEGER NOT NULL) STRICT"
+        )
+
+
 Progress = Callable[[int, int], None]
 Migration = Callable[
     [apsw.Connection], Iterator[tuple[int, int]] | None
@@ -290,6 +299,7 @@ MIGRATIONS: tuple[Migration, ...] = (
     _what_it_is_about,
     _stems_of_languages,
     _vectors_by_place,
+    _accesses_apart,
 )
 VERSION = len(MIGRATIONS)
 

@@ -13,7 +13,7 @@ from thinkback.inputs import validate
 from thinkback.model import Draft, Passages, StoredRecord, Vector
 from thinkback.stores.base import Snapshot
 from thinkback.stores.sqlite import counters, fulltext, generations, journal, links, passages
-from thinkback.stores.sqlite.rows import COLUMNS, listed, select, to_record, to_row
+from thinkback.stores.sqlite.rows import COLUMNS, SOURCE, listed, select, to_record, to_row
 from thinkback.stores.sqlite.writes import insert
 
 _DRAFTED = tuple(name for name in Draft.__dataclass_fields__ if name not in ("vector", "passages"))
@@ -21,7 +21,7 @@ _DRAFTED = tuple(name for name in Draft.__dataclass_fields__ if name not in ("ve
 
 def everything(connection: apsw.Connection) -> Iterator[StoredRecord]:
     """Every version of every memory, retired ones first, in order of recording."""
-    sql = f"SELECT {COLUMNS} FROM memories m ORDER BY m.retired_at IS NULL, m.recorded_at, m.seq"
+    sql = f"SELECT {COLUMNS} FROM {SOURCE} ORDER BY m.retired_at IS NULL, m.recorded_at, m.seq"
     return (to_record(row) for row in connection.execute(sql))
 
 
@@ -40,7 +40,7 @@ def snapshot(connection: apsw.Connection, vectors: bool, retired: bool = False) 
 def _with_vectors(
     connection: apsw.Connection, live: generations.Generation | None, retired: bool
 ) -> Iterator[tuple[StoredRecord, Vector | None, Passages | None]]:
-    sql = f"SELECT m.seq, {COLUMNS} FROM memories m ORDER BY m.retired_at IS NULL, m.recorded_at, m.seq"
+    sql = f"SELECT m.seq, {COLUMNS} FROM {SOURCE} ORDER BY m.retired_at IS NULL, m.recorded_at, m.seq"
     # A join would make SQLite sort the vectors with the rows.
     of_one = "SELECT vector FROM vectors WHERE place = ?"
     for row in connection.execute(sql):

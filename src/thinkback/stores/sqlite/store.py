@@ -18,6 +18,7 @@ from thinkback.ids import Entropy, IdSource
 from thinkback.inputs import validate
 from thinkback.model import (
     SEQUENCE,
+    Access,
     ApproximateIndex,
     Draft,
     Filter,
@@ -52,6 +53,7 @@ from thinkback.stores.base import (
 from thinkback.stores.index import graphs
 from thinkback.stores.record_cache import RecordCache
 from thinkback.stores.sqlite import (
+    accesses,
     counters,
     generations,
     journal,
@@ -236,12 +238,12 @@ class SqliteStore:
         with self._connections.write() as connection:
             writes.amend(connection, changes)
 
-    def touch(self, accesses: Mapping[str, int], now: int) -> None:
+    def touch(self, recalled: Mapping[str, Access]) -> None:
         with self._connections.write() as connection:
             before = counters.state(connection)
-            left = writes.touch(connection, accesses, now)
-            after = counters.state(connection)
-            self._connections.when_committed(lambda: self._records.touched(accesses, before, after, left))
+            left = accesses.add(connection, recalled)
+            after = replace(before, touches=before.touches + 1)
+            self._connections.when_committed(lambda: self._records.touched(recalled, before, after, left))
 
     def forget(self, ids: Sequence[str]) -> Ids:
         with self._connections.write() as connection:

@@ -12,7 +12,7 @@ from thinkback.fields import STANDING, VERSIONED
 from thinkback.inputs import validate_changes
 from thinkback.model import Draft, Passages, StoredRecord, Vector
 from thinkback.stores.base import EmbeddingSpace
-from thinkback.stores.sqlite import counters, fulltext, generations, rows
+from thinkback.stores.sqlite import accesses, counters, fulltext, generations, rows
 from thinkback.stores.versions import first_version, id_taken, next_version, passages_checked, positions, refuse_twins
 
 
@@ -115,7 +115,7 @@ def update(
 
 def present(connection: apsw.Connection, id: str) -> tuple[int, StoredRecord]:
     """The row number and the record of the present version."""
-    sql = f"SELECT m.seq, {rows.COLUMNS} FROM memories m WHERE m.id = ? AND m.retired_at IS NULL"
+    sql = f"SELECT m.seq, {rows.COLUMNS} FROM {rows.SOURCE} WHERE m.id = ? AND m.retired_at IS NULL"
     row = connection.execute(sql, (id,)).fetchone()
     if row is None:
         raise unknown_memory(id)
@@ -147,18 +147,6 @@ def require(connection: apsw.Connection, ids: Sequence[str]) -> None:
         )
 
 
-def touch(connection: apsw.Connection, accesses: Mapping[str, int], now: int) -> dict[str, tuple[int, int | None]]:
-    """Add to access counts; this increments `touches`, not `changes`. Returns count and last access of each that is present."""
-    sql = (
-        "UPDATE memories SET access_count = access_count + ?, last_access = max(coalesce(last_access, ?), ?) "
-        "WHERE id = ? AND retired_at IS NULL RETURNING id, access_count, last_access"
-    )
-    found = connection.executemany(sql, ((count, now, now, id) for id, count in accesses.items()))
-    left: dict[str, tuple[int, int | None]] = {id: (count, last) for id, count, last in found}
-    counters.bump_touches(connection)
-    return left
-
-
 def forget(connection: apsw.Connection, ids: Sequence[str]) -> list[str]:
     """Remove memories with their links and return the ids that existed; their journal entries are removed by `journal.drop`."""
     sql = "SELECT m.seq, m.id, m.tags FROM memories m WHERE m.id IN (SELECT value FROM json_each(?)) ORDER BY m.seq"
@@ -176,6 +164,7 @@ def _drop_rows(connection: apsw.Connection, seqs: Sequence[int]) -> None:
     bound = (rows.listed(seqs),)
     fulltext.drop(connection, seqs)
     generations.drop(connection, seqs)
+    accesses.drop(connection, seqs)
     tagged = (
         "SELECT t.value, m.seq FROM memories m, json_each(m.tags) t WHERE m.seq IN (SELECT value FROM json_each(?))"
     )

@@ -1,5 +1,7 @@
 """Laws of writing and reading memories."""
 
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from threading import Thread
 from typing import Any
@@ -8,7 +10,7 @@ import pytest
 
 from thinkback.clock import DAY, SECOND
 from thinkback.errors import InvalidInput, NotFound, StoreReadOnly, ThinkbackError
-from thinkback.model import Draft, Filter
+from thinkback.model import Access, Draft, Filter, StoredRecord
 from thinkback.stores.base import Store
 from thinkback.testing.contract.words import NOW, SPACE, TOY, by_keyword, by_vector, everything, ids, put, put_one
 from thinkback.testing.errors import raises
@@ -150,7 +152,7 @@ class MemoryLaws:
         tags, before = store.tags(), store.state().contents
         assert dict(tags) == {"a": 1, "b": 2, "c": 1}
         store.amend({one.id: {"priority": "P1"}}, NOW)
-        store.touch({one.id: 1}, NOW)
+        store.touch({one.id: Access(1, NOW)})
         assert (store.tags(), store.state().contents) == (tags, before)
         store.forget([two.id])
         assert store.state().contents != before
@@ -203,16 +205,52 @@ class MemoryLaws:
 
     def test_touch_counts_accesses_and_passes_over_who_is_gone(self, store: Store) -> None:
         a = put_one(store, "a")
-        store.touch({a.id: 2, "nobody": 5}, NOW + 7)
-        store.touch({a.id: 1}, NOW + 3)
+        store.touch({a.id: Access(2, NOW + 7), "nobody": Access(5, NOW + 7)})
+        store.touch({a.id: Access(1, NOW + 3)})
         read = store.get([a.id])[a.id]
         assert (read.access_count, read.last_access) == (3, NOW + 7)
+        store.touch({})
+        assert store.get([a.id])[a.id] == read
+
+    def test_a_touch_counts_each_memory_apart_and_is_one_write(self, store: Store) -> None:
+        a, b, c = put(store, "a", "b", "c")
+        before = store.state()
+        store.touch({a.id: Access(2, NOW + 7), b.id: Access(1, NOW + 9)})
+        assert store.state().touches == before.touches + 1
+        counted = {a.id: (2, NOW + 7), b.id: (1, NOW + 9), c.id: (0, None)}
+        read: Sequence[Iterable[StoredRecord]] = (
+            store.get([a.id, b.id, c.id]).values(),
+            store.get([a.id, b.id, c.id], known_at=NOW).values(),
+            store.list(Filter(now=NOW), None),
+            store.export_records(),
+        )
+        for records in read:
+            assert {record.id: (record.access_count, record.last_access) for record in records} == counted
+
+    def test_a_new_version_has_the_accesses_of_the_one_before(self, store: Store) -> None:
+        a = put_one(store, "a", access_count=5, last_access=NOW)
+        store.touch({a.id: Access(2, NOW + 7)})
+        assert store.update(a.id, {"text": "b"}, NOW + 8).access_count == 7
+        store.touch({a.id: Access(1, NOW + 9)})
+        found = [(record.access_count, record.last_access) for record in store.history(a.id)]
+        assert found == [(7, NOW + 7), (8, NOW + 9)]
+
+    def test_a_touch_that_is_taken_back_counts_nothing(self, store: Store) -> None:
+        a = put_one(store, "a")
+        store.touch({a.id: Access(2, NOW + 7)})
+        before = store.state()
+        with suppress(RuntimeError), store.transaction():
+            store.touch({a.id: Access(40, NOW + 9)})
+            assert store.get([a.id])[a.id].access_count == 42
+            raise RuntimeError
+        read = store.get([a.id])[a.id]
+        assert (read.access_count, read.last_access, store.state()) == (2, NOW + 7, before)
 
     def test_changes_and_touches_are_counted_apart(self, store: Store) -> None:
         states = [store.state()]
         record = put_one(store, "a")
         states.append(store.state())
-        store.touch({record.id: 1}, NOW)
+        store.touch({record.id: Access(1, NOW)})
         states.append(store.state())
         store.amend({record.id: {"priority": "P1"}}, NOW)
         states.append(store.state())
