@@ -8,8 +8,9 @@ Data are those of `benchmarks/core.py`. `many` writes 1,000 at a time, with ids,
 second of processor time and of wall time. `threads` writes one at a time from 1, 8 and 32 threads and counts the commits, each of
 which waits for the disk. `one` writes single memories into a filled store, usual texts and texts of frequent words alone, and gives
 the 10th percentile and the median of the processor time. `counts` recalls, and gives the bytes that the counts of recalled memories
-add to the write-ahead log. To compare two versions on a machine that has other work, run them in turn (`PYTHONPATH=OTHER/src`) and
-compare processor time.
+add to the write-ahead log: of many recalls together, and of every recall by itself, as a process writes them that asks one
+question. To compare two versions on a machine that has other work, run them in turn (`PYTHONPATH=OTHER/src`) and compare processor
+time.
 """
 
 import argparse
@@ -19,6 +20,7 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from statistics import mean, median
 from typing import Any
 
 import core
@@ -139,7 +141,16 @@ def counts(data: core.Data, folder: Path, options: argparse.Namespace) -> None:
         for text, vector in asked:
             memory.recall(text, vector=vector)
         memory.flush()
-        print(f"counts: {(log.stat().st_size - before) / len(asked):,.0f} bytes a recall")
+        print(f"counts: {(log.stat().st_size - before) / len(asked):,.0f} bytes a recall, written together")
+        sizes, spent = [], 0.0
+        for text, vector in asked:
+            memory.recall(text, vector=vector)
+            before, began = log.stat().st_size, time.process_time()
+            memory.flush()
+            spent += time.process_time() - began
+            sizes.append(log.stat().st_size - before)
+        each = f"{1e6 * spent / len(asked):.0f} µs of processor time"
+        print(f"counts: {median(sizes):,.0f} bytes a recall by itself, {mean(sizes):,.0f} on average, {each}")
 
 
 MEASURES = {"many": many, "threads": threads, "one": one, "counts": counts}
