@@ -63,6 +63,10 @@ def test_scores_do_not_depend_on_the_history_of_the_cache() -> None:
 def test_unit_vectors_are_kept_bit_for_bit() -> None:
     rows = unit_rows(np.random.default_rng(1).normal(size=(50, 384)), 384)
     assert unit_rows(rows, 384).tobytes() == rows.tobytes()
+    for off, kept in ((4e-7, True), (8e-7, True), (2e-6, False), (-2e-6, False)):
+        given = rows.astype(np.float64) * (1 + off)
+        for some in (given, given.astype(np.float32)):
+            assert (unit_rows(some, 384).tobytes() == some.astype(np.float32).tobytes()) == kept
 
 
 @pytest.mark.parametrize("scale", [1e-300, 1e-40, 1.0, 1e30])

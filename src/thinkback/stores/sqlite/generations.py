@@ -60,6 +60,8 @@ def _normalised(rows: NDArray[Any], first: int) -> Vector:
     if rows.dtype.kind not in "fiu":
         raise InvalidInput(f"vectors must hold real numbers, not {rows.dtype}", code="not_numbers")
     exact = rows.astype(np.float64)
+    if rows.dtype == STORED and (np.abs(np.vecdot(exact, exact) - 1) <= UNIT_TOLERANCE).all():
+        return rows  # as their lengths are nearer to 1 than their squares are
     largest = np.abs(exact).max(axis=1)
     if not (largest.min() > 0 and largest.max() <= _LARGEST):  # nor if one is NaN
         raise _unusable(largest, first)
@@ -127,8 +129,9 @@ def put(connection: apsw.Connection, number: int, rows: Iterable[tuple[int, Vect
 
 def put_new(connection: apsw.Connection, number: int, seqs: Sequence[int], unit: Vector) -> None:
     """The same for new row numbers, whose unit vectors are the rows of a matrix."""
-    held, size = memoryview(unit.astype(STORED, copy=False).tobytes()), STORED.itemsize * unit.shape[1]
-    rows = ((place(number, seq), number, held[at * size : (at + 1) * size]) for at, seq in enumerate(seqs))
+    held, size = np.ascontiguousarray(unit, STORED).data.cast("B"), STORED.itemsize * unit.shape[1]
+    first = place(number, 0)
+    rows = ((first | seq, number, held[at * size : (at + 1) * size]) for at, seq in enumerate(seqs))
     connection.executemany(f"INSERT {_INTO}", rows)
 
 
