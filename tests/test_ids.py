@@ -28,6 +28,15 @@ def test_ids_only_grow_whatever_the_clock_does(calls: list[tuple[int, int]]) -> 
     assert taken == sorted(set(taken))
 
 
+@given(st.integers(0, (1 << 79) - 1), st.integers(0, 2100))
+def test_ids_taken_together_are_those_taken_one_by_one(chance: int, count: int) -> None:
+    def entropy(size: int) -> bytes:
+        return (chance << 1).to_bytes(size, "big")
+
+    together, alone = IdSource(entropy), IdSource(entropy)
+    assert together.take(count, NOW) == [id for _ in range(count) for id in alone.take(1, NOW)]
+
+
 def test_a_later_millisecond_sorts_behind_any_other_source() -> None:
     low, high = IdSource(lambda count: bytes(count)), IdSource(lambda count: b"\xff" * count)
     assert high.take(1000, NOW)[-1] < low.take(1, NOW + 1000)[0]

@@ -34,7 +34,7 @@ class IdSource:
             fresh = ms > self._last >> _CHANCE_BITS
             first = (ms << _CHANCE_BITS) + self._chance() if fresh else self._last + 1
             self._last = first + count - 1
-        return [_letters(number) for number in range(first, first + count)]
+        return _letters(first, count)
 
     def _chance(self) -> int:
         # The top bit stays free, so that counting on from here cannot run over into the milliseconds.
@@ -51,5 +51,11 @@ def is_short(id: str) -> bool:
     return SHORT <= len(id) < 26 and set(id) <= _LETTERS
 
 
-def _letters(number: int) -> str:
-    return "".join([_PAIRS[(number >> shift) & 1023] for shift in range(120, -1, -10)])
+def _letters(first: int, count: int) -> list[str]:
+    """So many numbers in a row as letters; all but the last two are the same for 1,024 of them."""
+    found: list[str] = []
+    while len(found) < count:
+        number = first + len(found)
+        head = "".join([_PAIRS[(number >> shift) & 1023] for shift in range(120, 0, -10)])
+        found += [head + pair for pair in _PAIRS[number & 1023 :][: count - len(found)]]
+    return found

@@ -13,11 +13,10 @@ from thinkback.values import maker
 LastPositions = Callable[[Sequence[str]], Mapping[str, int]]  # the last position in each of these threads
 
 
-_NAMES: tuple[str, ...] = StoredRecord.__slots__
-_values = attrgetter(*(name if name in Draft.__slots__ else "vector" for name in _NAMES))  # the others are set below
 _SET = ("id", "position", "created_at", "updated_at", "recorded_at", "retired_at", "embedded", "claim", "claimed_at")
-_PLACES = tuple(map(_NAMES.index, _SET))
-_made = maker(StoredRecord)
+_TAKEN = tuple(name for name in StoredRecord.__slots__ if name not in _SET)  # from the draft as they are
+_values = attrgetter(*_TAKEN)
+_made = maker(StoredRecord, (*_TAKEN, *_SET))
 
 
 def first_version(draft: Draft, id: str, position: int | None, now: int) -> StoredRecord:
@@ -27,14 +26,8 @@ def first_version(draft: Draft, id: str, position: int | None, now: int) -> Stor
     updated = created if draft.updated_at is None else draft.updated_at
     claim = draft.confidence if draft.claim is None else draft.claim
     claimed = recorded if draft.claimed_at is None else draft.claimed_at
-    values = list(_values(draft))
-    for place, value in zip(
-        _PLACES,
-        (id, position, created, updated, recorded, None, draft.vector is not None, claim, claimed),
-        strict=True,
-    ):
-        values[place] = value
-    return _made(values)
+    embedded = draft.vector is not None
+    return _made((*_values(draft), id, position, created, updated, recorded, None, embedded, claim, claimed))
 
 
 def passages_checked(text: str, passages: Passages) -> Passages:
