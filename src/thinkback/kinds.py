@@ -36,6 +36,7 @@ _ROWS = (
     ),
 )
 _HINTS = tuple(dict.fromkeys(hint for hints, _ in _ROWS for hint in hints))
+_SOME_HINT = ("ever", *(hint for hint in _HINTS if "ever" not in hint))  # each hint holds one of these
 
 
 def suggested_kind(text: str, speaker: str | None = None) -> Kind:
@@ -43,7 +44,10 @@ def suggested_kind(text: str, speaker: str | None = None) -> Kind:
     if len(text) > LONGEST_UNSAID if speaker is None else speaker.lower() in ("assistant", "tool", "system"):
         return "observation"
     read = text[:LONGEST_READ]
-    found = set(filter(read.lower().__contains__, _HINTS))
+    lowered = read.lower()
+    if not any(map(lowered.__contains__, _SOME_HINT)):
+        return "observation"
+    found = set(filter(lowered.__contains__, _HINTS))
     # A pattern that ignores case takes letters that are not ASCII for others, which hints do not.
     rows = (form for hints, form in _ROWS if not found.isdisjoint(hints) or not read.isascii()) if found else ()
     return "preference" if any(form.search(read) for form in rows) else "observation"

@@ -34,6 +34,7 @@ _DIGIT = re.compile(r"\d")
 # The same words without their digits, as bytes: found in a third of the time.
 _LETTERS = bytes(sign if ord("a") <= sign <= ord("z") else ord(" ") for sign in range(256))
 _BARE_HINTS = frozenset(word.rstrip("1234").encode() for word in _HINTS)
+_WITH_A_DIGIT = _BARE_HINTS.difference(word.encode() for word in _HINTS)  # "q" of "q3" alone is no hint
 # Words that are seldom a time ("it may rain", "for years"): without a digit or another hint, a word that leads to a time must
 # stand before one of them, or before another unit.
 _SELDOM = frozenset((b"may", b"year", b"years"))
@@ -86,9 +87,11 @@ def _hinted(lowered: str, words: Sequence[bytes]) -> bool:
     if ("19" in lowered or "20" in lowered) and _YEAR.search(lowered):
         return True
     found = _BARE_HINTS.intersection(words)
-    if not found or _HINTS.isdisjoint(_WORD.findall(lowered)):
+    if not found:
         return False
-    return not found <= _SELDOM or _DIGIT.search(lowered) is not None or _led(words)
+    if _DIGIT.search(lowered):
+        return not _HINTS.isdisjoint(_WORD.findall(lowered))
+    return not found <= _WITH_A_DIGIT and (not found <= _SELDOM or _led(words))
 
 
 def _led(words: Sequence[bytes]) -> bool:
