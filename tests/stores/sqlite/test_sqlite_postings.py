@@ -1,5 +1,8 @@
 """Postings in memory give FTS5's own scores, to the last bit, whatever happened to the store before."""
 
+from pathlib import Path
+
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -7,7 +10,9 @@ from hypothesis import strategies as st
 from thinkback.model import Draft, Filter
 from thinkback.search.query.keywords import parse_keywords
 from thinkback.stores.sqlite import SqliteStore, impact, keywords, rarest
+from thinkback.stores.sqlite.catalogue import Catalogue, read
 from thinkback.stores.sqlite.impact import tokens
+from thinkback.stores.sqlite.segments import segment_of
 
 NOW = 1_770_000_000_000_000
 WORDS = [
@@ -165,3 +170,27 @@ def test_postings_are_used_from_the_third_search_of_a_large_store() -> None:
             store.search_keywords(query, filter, 5)
             used.append(store._indexes._view.impact is not None)
         assert used == [False, False, True, True]
+
+
+def test_occurrences_make_the_same_segment_in_any_order() -> None:
+    """Of two terms: the first twice in row 7 and once in row 9, the second once in row 7."""
+    terms, owners, rows = [b"cat", b"dog"], np.array([0, 0, 0, 1]), np.array([7, 7, 9, 7])
+    for order in ([0, 1, 2, 3], [3, 2, 1, 0], [2, 0, 3, 1]):
+        made = segment_of(terms, owners[order], rows[order], np.ones(4), 10)
+        assert made.places == {b"cat": (0, 2), b"dog": (2, 3)}
+        assert (made.rows.tolist(), made.frequencies.tolist()) == ([7, 9, 7], [2.0, 1.0, 1.0])
+    weighed = segment_of(terms, owners, rows, np.array([1.0, 0.5, 0.25, 2.0]), 10)
+    assert weighed.frequencies.tolist() == [1.5, 0.25, 2.0]
+    assert segment_of([], owners[:0], rows[:0], np.ones(0), 0).places == {}
+
+
+def test_versions_are_found_with_and_without_gaps_between_them(tmp_path: Path) -> None:
+    with SqliteStore(tmp_path / "memory.db") as store:
+        ids = [record.id for record in store.add([Draft(text=f"cat {n}") for n in range(5)], 0)]
+        asked = [-1, 0, 1, 3, 5, 6, 1 << 40]
+        for known in ([1, 2, 3, 4, 5], [1, 2, 4, 5], [2, 4, 5]):
+            with store._connections.read() as connection:
+                places, here = read(connection, Catalogue.empty(), store.state().changes)[0].find(asked)
+            assert here.tolist() == [seq in known for seq in asked]
+            assert [known[place] for place in places[here]] == [seq for seq in asked if seq in known]
+            store.forget([ids.pop(2 if len(known) == 5 else 0)])

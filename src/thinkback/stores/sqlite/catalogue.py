@@ -147,6 +147,9 @@ class Catalogue:
     def find(self, seqs: Sequence[int] | NDArray[np.int64]) -> tuple[Rows, Mask]:
         """For each version its row, and whether it is in the catalogue."""
         wanted, known = np.asarray(seqs, dtype=np.int64), self.seqs[: self.size]
+        if self.size and int(known[-1] - known[0]) == self.size - 1:  # without a gap
+            places = wanted - known[0]
+            return places, (places >= 0) & (places < self.size)
         places = np.searchsorted(known, wanted)
         here = places < self.size
         here[here] = known[places[here]] == wanted[here]

@@ -363,6 +363,8 @@ def _coded(matrix: Matrix, catalogue: Catalogue, rows: NDArray[np.intp], exact: 
     place = np.full(len(matrix.filled), -1, dtype=np.int64)
     place[matrix.own[: matrix.held]] = np.arange(matrix.held)
     here = place[rows] >= 0
+    if here.all():
+        return codes.encode(matrix.vectors[place[rows]]) | {"coded": matrix.filled[rows]}
     vectors = np.zeros((len(rows), matrix.vectors.shape[1]), dtype=STORED)
     vectors[here] = matrix.vectors[place[rows[here]]]
     rest = matrix.filled[rows] & ~here

@@ -44,14 +44,18 @@ class Segment:
 
 def segment_of(terms: Sequence[bytes], owners: Rows, rows: Rows, weights: Floats, documents: int) -> Segment:
     """A segment from single occurrences: term number, row and weight of each."""
-    order = np.lexsort((rows, owners))
-    owners, rows, weights = owners[order], rows[order], weights[order]
+    later, same = owners[1:] > owners[:-1], owners[1:] == owners[:-1]
+    if not (later | same & (rows[1:] >= rows[:-1])).all():  # else they come from an index that was read term by term
+        order = np.lexsort((rows, owners))
+        owners, rows, weights = owners[order], rows[order], weights[order]
     first = np.ones(len(rows), dtype=np.bool_)
     first[1:] = (owners[1:] != owners[:-1]) | (rows[1:] != rows[:-1])
     starts = np.flatnonzero(first)
-    # FTS5 sums a row's weights sequentially, as add.at does; reduceat uses pairwise summation.
-    frequencies = np.zeros(len(starts))
-    np.add.at(frequencies, np.cumsum(first) - 1, weights)
+    if (weights == 1).all():
+        frequencies = np.diff(starts, append=len(rows)).astype(np.float64)
+    else:  # FTS5 sums a row's weights sequentially, as add.at does; reduceat uses pairwise summation
+        frequencies = np.zeros(len(starts))
+        np.add.at(frequencies, np.cumsum(first) - 1, weights)
     bounds = np.searchsorted(owners[starts], np.arange(len(terms) + 1)).tolist()
     places = {term: (bounds[n], bounds[n + 1]) for n, term in enumerate(terms)}
     return Segment(documents, places, rows[starts].astype(np.int32), frequencies)

@@ -304,7 +304,7 @@ def load(connection: apsw.Connection, generation: Generation, catalogue: Catalog
         seqs, read = _unpacked(chunk, dimensions)
         places, here = catalogue.find(seqs)
         end = held + int(here.sum())
-        vectors[held:end], own[held:end] = read[here], places[here]
+        vectors[held:end], own[held:end] = read if here.all() else read[here], places[here]
         filled[places[here]], held = True, end
     return Matrix(generation, filled, own, vectors, held)
 
