@@ -364,7 +364,7 @@ def _coded(matrix: Matrix, catalogue: Catalogue, rows: NDArray[np.intp], exact: 
     place[matrix.own[: matrix.held]] = np.arange(matrix.held)
     here = place[rows] >= 0
     if here.all():
-        return codes.encode(matrix.vectors[place[rows]]) | {"coded": matrix.filled[rows]}
+        return codes.encode(_gathered(matrix.vectors, place[rows])) | {"coded": matrix.filled[rows]}
     vectors = np.zeros((len(rows), matrix.vectors.shape[1]), dtype=STORED)
     vectors[here] = matrix.vectors[place[rows[here]]]
     rest = matrix.filled[rows] & ~here
@@ -374,6 +374,13 @@ def _coded(matrix: Matrix, catalogue: Catalogue, rows: NDArray[np.intp], exact: 
             raise Unusable("a vector was removed meanwhile")
         vectors[rest] = read  # both in the order of the version numbers
     return codes.encode(vectors) | {"coded": matrix.filled[rows]}
+
+
+def _gathered(vectors: Vector, places: NDArray[np.int64]) -> Vector:
+    """The vectors at these places; without a copy if they follow one another, as in a store that only grew."""
+    if len(places) and (np.diff(places) == 1).all():
+        return vectors[places[0] : places[-1] + 1]
+    return vectors[places]
 
 
 def _only(arrays: Arrays, keep: NDArray[np.bool_]) -> dict[str, NDArray[Any]]:

@@ -30,7 +30,7 @@ from thinkback.values import dataclass
 
 _ROUNDING = 2.0**-24  # relative error of one float32 operation
 _LENGTH_ERROR = 2e-6  # how far a stored vector's length may be from 1, twice
-_CHUNK = 4096  # vectors read at once
+_CHUNK = 256  # vectors read at once; they stay in the processor's cache
 _LEAST_ROOM = 1024
 _MOST_PASS = 2  # a graph is used if at least one row in so many passes the filter
 _MASKS_KEPT = 8
