@@ -33,6 +33,8 @@ class Secret:
 def secrets(text: str) -> list[Secret]:
     """Every likely secret, in order; of two that overlap, the longer one counts, named after the earlier pattern in the table."""
     found: list[Secret] = []
+    if len(text) < _SHORTEST:
+        return found
     for pattern in _possible(text.lower()):
         for start, end in pattern.spans(text):
             first = bisect_right(found, start, key=lambda secret: secret.end)
@@ -46,8 +48,6 @@ def secrets(text: str) -> list[Secret]:
 
 def _possible(lowered: str) -> list[Pattern]:
     """The patterns that may match, in the order of the table. Most texts have none of the words, so this is what a write pays."""
-    if len(lowered) < _SHORTEST:
-        return []
     long, numbered = len(lowered) >= _LONG, _has_digit(lowered)
     words: list[str] = []
     if long and _LONG_RUN(lowered):

@@ -43,16 +43,17 @@ class Door:
 
     def admit(self, drafts: Sequence[Draft]) -> tuple[list[Draft], Notice | None]:
         """The drafts as they may be stored, and a warning if secrets were found."""
-        in_thread = _NamesOnce().__getitem__
-        checked = [self.checked(draft, in_thread) for draft in drafts]
-        found = [some for _, some in checked if some]
-        return [draft for draft, _ in checked], self.notice(set().union(*found), len(found)) if found else None
+        in_thread, redacts = _NamesOnce().__getitem__, self.policy == "redact"
+        admitted, every = list[Draft](), list[set[str]]()
+        for draft in drafts:
+            if found := kinds(_values(draft), in_thread):
+                every.append(found)
+            admitted.append(_clean(draft) if found and redacts else draft)
+        return admitted, self.notice(set().union(*every), len(every)) if every else None
 
-    def checked(
-        self, value: Storable, in_thread: Callable[[str], set[str]] = _kinds_in_name
-    ) -> tuple[Storable, set[str]]:
+    def checked(self, value: Storable) -> tuple[Storable, set[str]]:
         """One memory or version as it may be stored, and the kinds of likely secrets in it; `notice` refuses them or warns."""
-        found = kinds(_values(value), in_thread)
+        found = kinds(_values(value))
         return (_clean(value) if found and self.policy == "redact" else value), found
 
     def admit_changes(self, changes: Mapping[str, Any]) -> tuple[Mapping[str, Any], Notice | None]:
@@ -98,12 +99,10 @@ class _NamesOnce(dict[str, set[str]]):
 def kinds(values: Sequence[Any], in_thread: Callable[[str], set[str]] = _kinds_in_name) -> set[str]:
     """The kinds of likely secrets in the values of the fields that are checked."""
     text, essence, source, speaker, thread, id, tags, metadata = values
-    found = [
-        secret
-        for said in (text, essence, source, speaker, *(tags or ()))
-        if isinstance(said, str)
-        for secret in secrets(said)
-    ]
+    found = secrets(text) if isinstance(text, str) else []
+    for said in (essence, source, speaker, *tags) if tags else (essence, source, speaker):
+        if isinstance(said, str):
+            found += secrets(said)
     if isinstance(id, str):
         found += secrets_in_name(id)
     if metadata:
