@@ -13,6 +13,7 @@ import pytest
 from thinkback.model import Draft, Filter
 from thinkback.stores.base import PENDING_SCRUB
 from thinkback.stores.sqlite import SqliteStore
+from thinkback.stores.sqlite.fork import _Gate
 
 NOW = 1_700_000_000_000_000
 EVERYTHING = Filter(now=NOW, everything=True)
@@ -69,6 +70,20 @@ def interrupted(work: Callable[[], Any], at: int) -> bool:
     finally:
         sys.setprofile(None)
     return False
+
+
+def test_an_interrupt_does_not_leave_the_gate_of_forks_locked() -> None:
+    gate, at = _Gate(), 0
+
+    def through() -> None:
+        with gate:
+            pass
+
+    while interrupted(through, at):
+        assert gate._lock.acquire(blocking=False)
+        gate._lock.release()
+        at += 1
+    assert at > 3
 
 
 @pytest.mark.slow
