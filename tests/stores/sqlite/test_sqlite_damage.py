@@ -228,6 +228,8 @@ def no_descriptors() -> Iterator[object]:
 
 def test_what_was_forgotten_is_told_although_no_file_can_be_opened(path: Path, no_descriptors) -> None:  # type: ignore[no-untyped-def]
     with opened(path) as memory:
+        memory.remember("the bird sings", id="bird")
+        memory.forget_verified("bird")  # modules are files too: those that forgetting needs are loaded now
         no_descriptors()
         done = memory.forget("cat")
         receipt = memory.forget_verified("dog")
