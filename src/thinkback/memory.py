@@ -698,11 +698,13 @@ class Memory:
         return (_changed if as_usual else _changed.__wrapped__)(chosen, *asked)
 
     def _checked(self, vector: Vector | None) -> Vector | None:
-        """The vector of a question as a unit vector; one that is such a vector of the size last seen stays as it is."""
+        """The vector of a question as a unit vector; one that is such a vector of the store's size stays as it is."""
         if vector is None or is_unit(vector, self._dimensions):
             return vector
         space = self.store.embedding_space()
         self._dimensions = space.dimensions if space else None
+        if is_unit(vector, self._dimensions):
+            return vector
         checked: Vector = validate_vectors([vector], 1, self._dimensions, "the caller")[0]
         return checked
 

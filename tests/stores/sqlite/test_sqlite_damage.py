@@ -275,3 +275,15 @@ sys.exit(any(statuses))
 def test_a_path_that_no_file_can_have(bad: str, tmp_path: Path) -> None:
     with pytest.raises(StoreError):
         SqliteStore(os.path.join(tmp_path, bad))
+
+
+@pytest.mark.parametrize("column", ["essenc%", "essence nonsense", "rank"])
+def test_a_full_text_index_that_is_declared_wrongly_is_a_damaged_index(path: Path, column: str) -> None:
+    with apsw.Connection(str(path)) as connection:
+        connection.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, 0)
+        connection.execute("PRAGMA writable_schema = ON")
+        connection.execute("UPDATE sqlite_schema SET sql = replace(sql, 'essence', ?) WHERE name = 'fts'", (column,))
+        assert connection.changes() == 1
+    connection.close()
+    with opened(path) as memory, raises(StoreDamaged, "missing_index"):
+        memory.update("cat", text="the grey cat wakes")

@@ -59,7 +59,10 @@ _OF_AN_INDEX = (
     "vtable constructor failed",
     "no such module",
     "error in tokenizer constructor",
-    "parse error in tokenize directive",
+    "parse error in ",  # of a column or an option of FTS5
+    "=... directive",
+    "reserved fts5 ",
+    "unrecognized column option: ",
     'unrecognized option: "',
 )
 
