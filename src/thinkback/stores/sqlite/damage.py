@@ -51,7 +51,7 @@ FAULTS = (ValueError, TypeError, KeyError, IndexError, AttributeError, OverflowE
 
 
 # Our own statements name only columns that there are, and read only JSON that was checked.
-_OF_THE_FILE = ("no such column", "has no column named", "malformed JSON")
+_OF_THE_FILE = ("no such column", "has no column named", "cannot join using column", "malformed JSON")
 _OF_AN_INDEX = (
     "no such table",
     "no such fts5 table",
