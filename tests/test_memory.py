@@ -321,3 +321,13 @@ def test_the_query_vector_may_be_brought_along() -> None:
         near = m.remember("near", vector=direction(0.9))
         m.remember("far", vector=direction(0.1))
         assert m.recall("", vector=QUERY_VECTOR)[0].id == near.id
+
+
+def test_a_unit_vector_of_a_question_stays_as_it_is_the_first_time_and_later() -> None:
+    rows = np.random.default_rng(3).standard_normal((40, 2))
+    units = (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float32)
+    for unit in units:
+        with memory() as m:
+            m.remember("near", vector=direction(0.9))
+            asked = [m.recall("", vector=unit).trace.query.vector for _ in range(2)]
+        assert all(vector is not None and np.array_equal(vector, unit) for vector in asked)
