@@ -14,12 +14,12 @@ import pytest
 from codes import raises
 
 import thinkback
-from thinkback.errors import StoreDamaged
+from thinkback.errors import StoreDamaged, StoreError
 from thinkback.model import Draft, Filter, KeywordQuery, Scored
 from thinkback.search.query.keywords import parse_keywords
 from thinkback.stores.base import EmbeddingSpace
 from thinkback.stores.index.folder import MANIFEST, Folder
-from thinkback.stores.sqlite import SqliteStore, catalogue, derived, impact, keywords, rarest
+from thinkback.stores.sqlite import SqliteStore, catalogue, counters, derived, impact, keywords, rarest
 from thinkback.stores.sqlite import store as stores
 from thinkback.stores.sqlite.derived import folder_of
 from thinkback.stores.sqlite.history_index import HistoryIndex
@@ -210,6 +210,35 @@ def test_only_changed_segments_are_written_again(made: Random) -> None:
     after = folder.manifest().segments
     assert after[:4] == before[:4]
     assert sum(entry.rows for entry in after) == 350
+
+
+def test_the_index_is_written_through_no_connection_of_a_search(made: Random, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[derived.Exact] = []
+    monkeypatch.setattr(derived.DerivedIndex, "write_soon", lambda _, view, store_id, exact, done: asked.append(exact))
+    made.add(50)
+    (words, vector, filter), *_ = made.questions()
+    with made.store.view() as view:
+        view.search_vectors(vector, filter, 9)
+        view.search_keywords(words, filter, 9)
+    assert asked
+    matrix = made.store._indexes.latest.matrix
+    assert matrix is not None
+    with made.store.view() as later:  # which has the connection that the first search had
+        before = later.state().changes
+        made.add(1, without_vector=0)
+        with made.store._connections.read() as connection:
+            newest = counters.last_seq(connection)
+        assert asked[-1]([newest], matrix.generation)[0].tolist() == [newest], "it sees what was written since"
+        assert later.state().changes == before
+
+
+def test_a_view_is_of_no_use_when_its_search_is_over(made: Random) -> None:
+    with made.store.view() as view:
+        assert view.get(made.ids[:1])
+    with raises(StoreError, "view_over"):
+        view.get(made.ids[:1])
+    with made.store.view() as later:
+        assert later.get(made.ids[:1])
 
 
 def _cut(folder: Path) -> None:

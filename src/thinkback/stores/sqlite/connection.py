@@ -65,6 +65,11 @@ class Connections:
         return not self._closed and self._process == os.getpid()
 
     @property
+    def lasting(self) -> "Connections":
+        """Those that work on when this search is over."""
+        return self
+
+    @property
     def shared(self) -> bool:
         """Whether readers use the writer's connection: in memory, or inside this thread's transaction."""
         return self.in_memory or self.in_transaction
@@ -338,9 +343,17 @@ class PinnedConnection(Connections):
 
     def __init__(self, parent: Connections, connection: apsw.Connection) -> None:
         self.__dict__.update(parent.__dict__)
-        self._connection = connection
+        self._parent = parent
         self._lock = threading.RLock()
         self._reading = _Reading(self.path, connection, self._lock)
+
+    @property
+    def lasting(self) -> Connections:
+        return self._parent
+
+    def end(self) -> None:
+        """The connection is somebody else's from now on; a thread that is reading is waited for."""
+        self._reading.end()
 
     def read(self) -> AbstractContextManager[apsw.Connection]:
         return self._reading
@@ -359,19 +372,28 @@ class _Reading:
     __slots__ = ("_connection", "_lock", "_path")
 
     def __init__(self, path: str, connection: apsw.Connection, lock: threading.RLock) -> None:
-        self._path, self._connection, self._lock = path, connection, lock
+        self._path, self._lock = path, lock
+        self._connection: apsw.Connection | None = connection
 
     def __enter__(self) -> apsw.Connection:
         self._lock.acquire()
-        return self._connection
+        connection = self._connection
+        if connection is None:
+            self._lock.release()
+            raise StoreError(f"this view of {self._path} is over; ask the store for another", code="view_over")
+        return connection
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: object) -> None:
         try:
-            if isinstance(error, Exception):
+            if isinstance(error, Exception) and self._connection is not None:
                 with _translated(self._path), damage.named(self._path, self._connection):
                     raise error
         finally:
             self._lock.release()
+
+    def end(self) -> None:
+        with self._lock:
+            self._connection = None
 
 
 @contextmanager

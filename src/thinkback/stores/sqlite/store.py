@@ -189,11 +189,11 @@ class SqliteStore:
         """The store as of one moment, on one connection that the threads of a search share."""
         return nullcontext(self) if self._pinned or self._connections.shared else _Viewed(self)
 
-    def _pinned_to(self, connection: apsw.Connection) -> "SqliteStore":
+    def _pinned_to(self, connection: PinnedConnection) -> "SqliteStore":
         """A view of this store through a connection inside a transaction."""
         pinned = object.__new__(type(self))
         pinned.__dict__.update(self.__dict__)
-        pinned._connections, pinned._pinned, pinned._seen = PinnedConnection(self._connections, connection), True, {}
+        pinned._connections, pinned._pinned, pinned._seen = connection, True, {}
         return pinned
 
     @contextmanager
@@ -453,13 +453,8 @@ class SqliteStore:
             return
         if view.matrix is None and generations.generation(connection) is not None:
             return  # the vectors are read by the search that needs them
-        self._derived.write_soon(view, counters.state(connection).store_id, self._exact_vectors, self._indexes.replace)
-
-    def _exact_vectors(
-        self, seqs: Sequence[int], generation: generations.Generation
-    ) -> tuple[NDArray[np.int64], Vector]:
-        with self._connections.read() as connection:
-            return vector_search.read_vectors(connection, seqs, generation)
+        exact = partial(_exact_vectors, self._connections.lasting)
+        self._derived.write_soon(view, counters.state(connection).store_id, exact, self._indexes.replace)
 
     def search_vectors(self, vector: Vector, filter: Filter, limit: int, *, long: bool = True) -> Scores:
         with self._connections.read() as connection:
@@ -477,7 +472,8 @@ class SqliteStore:
             if view.matrix is None:
                 return [], None
             if self._derived is not None and not self._connections.in_transaction:
-                self._derived.link_soon(view, self._exact_vectors, self._indexes.linked)
+                exact = partial(_exact_vectors, self._connections.lasting)
+                self._derived.link_soon(view, exact, self._indexes.linked)
             found = self._nearest(connection, view, view.matrix, vector, filter, limit, long, approximately=True)
             return found, vector_search.approximate(view.matrix)
 
@@ -653,21 +649,32 @@ class SqliteStore:
             return health.stats(connection, self.path, tally, None if view is None else view.catalogue)
 
 
+def _exact_vectors(
+    connections: Connections, seqs: Sequence[int], generation: generations.Generation
+) -> tuple[NDArray[np.int64], Vector]:
+    with connections.read() as connection:
+        return vector_search.read_vectors(connection, seqs, generation)
+
+
 class _Viewed:
     """Lends a view of a store."""
 
-    __slots__ = ("_lent", "_store")
+    __slots__ = ("_lent", "_pinned", "_store")
 
     def __init__(self, store: SqliteStore) -> None:
         self._store, self._lent = store, store._connections.read()
 
     def __enter__(self) -> SqliteStore:
-        return self._store._pinned_to(self._lent.__enter__())
+        self._pinned = PinnedConnection(self._store._connections, self._lent.__enter__())
+        return self._store._pinned_to(self._pinned)
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._lent.__exit__(kind, error, trace)
+        try:
+            self._pinned.end()
+        finally:
+            self._lent.__exit__(kind, error, trace)
 
 
 class SqliteSpaces:
