@@ -15,11 +15,21 @@ import pytest
 from codes import raises
 from older import VECTORS_BY_PAIR, with_vectors_by_pair
 
-from thinkback.errors import NotAStore, StoreBusy, StoreDamaged, StoreError, StoreReadOnly, StoreTooNew
+from thinkback.errors import (
+    Action,
+    NotAStore,
+    Remedy,
+    StoreBusy,
+    StoreDamaged,
+    StoreError,
+    StoreReadOnly,
+    StoreTooNew,
+)
 from thinkback.model import Access, Draft, Filter, StoredEdge
 from thinkback.search.query.keywords import parse_keywords
 from thinkback.stores.base import EmbeddingSpace
 from thinkback.stores.sqlite import SqliteStore, files, schema
+from thinkback.stores.sqlite.salvage import salvage
 from thinkback.testing.contract.words import SPACE, TOY
 
 NOW = 1_770_000_000_000_000
@@ -481,3 +491,53 @@ def test_a_vector_that_cannot_be_moved_is_made_again(by_pair: Path) -> None:
         store.repair()
         assert store.check() == []
         assert {record.id for record in store.unembedded(9).values()} == {"m7", "none"}
+
+
+def overwrite(path: Path, name: str, page: int = 0) -> None:
+    """Fill a page of a table or an index with bytes that mean nothing; 0 is its root."""
+    connection = apsw.Connection(str(path))
+    pages: list[Any] = connection.execute("SELECT pageno FROM dbstat WHERE name = ? ORDER BY path", (name,)).fetchall()
+    connection.close()
+    with path.open("r+b") as file:
+        file.seek((pages[page][0] - 1) * schema.PAGE_SIZE)
+        file.write(b"\xa5" * schema.PAGE_SIZE)
+
+
+@pytest.mark.parametrize(("name", "page"), [("vectors", 0), ("vectors", 9), ("sqlite_autoindex_vectors_1", 0)])
+def test_an_older_file_with_a_damaged_page_of_vectors_is_left_alone_and_can_be_salvaged(
+    tmp_path: Path, by_pair: Path, name: str, page: int
+) -> None:
+    """It cannot be opened, so neither a check nor a repair would help."""
+    overwrite(by_pair, name, page)
+    before = by_pair.read_bytes()
+    with raises(StoreDamaged, "store_damaged") as refused:
+        SqliteStore(by_pair)
+    assert refused.value.remedy == Remedy(Action.SALVAGE, str(by_pair))
+    assert by_pair.read_bytes() == before
+    done = salvage(by_pair, tmp_path / "saved.db")
+    assert done.rows["memories"] == 2501
+    assert done.rows["vectors"] > 3000
+    with SqliteStore(tmp_path / "saved.db") as store:
+        assert store.check() == []
+        assert store.get(["m2499"])["m2499"].text == "memory 2499"
+
+
+LOSSES = {
+    "a text that is not UTF-8": ("UPDATE memories SET text = CAST(x'6465722074ff74' AS TEXT) WHERE id = 'm7'", 2500),
+    "a table that is gone": ("DROP TABLE vectors", 2501),
+}
+
+
+@pytest.mark.parametrize("what", LOSSES)
+def test_damage_that_stops_an_upgrade_is_told_with_what_helps(tmp_path: Path, by_pair: Path, what: str) -> None:
+    sql, saved = LOSSES[what]
+    connection = apsw.Connection(str(by_pair))
+    connection.execute(f"{sql}; DROP TABLE fts_exact; PRAGMA user_version = 3")
+    for column in ("speaker", "user", "agent", "about_from", "about_to", "about_given"):
+        connection.execute(f"DROP INDEX IF EXISTS memories_about; ALTER TABLE memories DROP COLUMN {column}")
+    connection.execute("DROP TABLE passages")
+    connection.close()
+    with pytest.raises(StoreDamaged) as refused:
+        SqliteStore(by_pair)
+    assert refused.value.remedy == Remedy(Action.SALVAGE, str(by_pair))
+    assert salvage(by_pair, tmp_path / "saved.db").rows["memories"] == saved

@@ -8,8 +8,9 @@ from itertools import count
 
 import apsw
 
-from thinkback.errors import Action, Remedy, StoreBusy, StoreDamaged, StoreError, StoreReadOnly
+from thinkback.errors import StoreError, StoreReadOnly
 from thinkback.stores.sqlite import damage
+from thinkback.stores.sqlite.errors import not_opened, translated
 from thinkback.stores.sqlite.files import MEMORY, Patience, connect, open_first
 from thinkback.stores.sqlite.fork import gate
 from thinkback.stores.sqlite.group_commit import MOST, PAUSE_S, Group, Queue, lost
@@ -46,7 +47,7 @@ class Connections:
         self._group: Group | None = None  # whose transaction is open, while nobody or one more of its writes runs
         self._queue = Queue()
         self.after_write: Callable[[], None] = lambda: None  # called outside the transaction
-        with _translated(path):
+        with not_opened(path):
             self._writer = open_first(path, read_only, self._patience, progress)
 
     @property
@@ -88,7 +89,7 @@ class Connections:
         try:
             if joins := joins and not self.shared:
                 self._queue.enter(ticket)
-            with self._lock, _translated(self.path):
+            with self._lock, translated(self.path):
                 self._queue.leave(ticket)
                 self._check_open()
                 number, outer = next(self._numbers), not self._open
@@ -124,7 +125,7 @@ class Connections:
     @contextmanager
     def _read_shared(self) -> Iterator[apsw.Connection]:
         self._check_open()
-        with self._lock, _translated(self.path), damage.named(self.path, self._writer):
+        with self._lock, translated(self.path), damage.named(self.path, self._writer):
             self._check_open()  # another thread may have closed it while this one waited
             yield self._writer
 
@@ -136,7 +137,7 @@ class Connections:
             with self.read() as connection:
                 yield connection
             return
-        with _translated(self.path), closing(connect(self.path, True, self._patience)) as connection:
+        with translated(self.path), closing(connect(self.path, True, self._patience)) as connection:
             connection.execute("BEGIN")
             yield connection
 
@@ -261,7 +262,7 @@ class Connections:
                 self._queue.clear()
                 if self._group is group:
                     self._commit_group()
-        with _translated(self.path):
+        with translated(self.path):
             group.check()
 
     def _roll_back(self, number: int, outer: bool) -> None:
@@ -324,7 +325,7 @@ class _Lent:
                 self._connections._give_back(self._connection)
                 raise
         except apsw.Error as error:
-            with _translated(self._connections.path):
+            with translated(self._connections.path):
                 raise error
         return self._connection
 
@@ -332,7 +333,7 @@ class _Lent:
         path = self._connections.path
         try:
             if isinstance(error, Exception):
-                with _translated(path), damage.named(path, self._connection):
+                with translated(path), damage.named(path, self._connection):
                     raise error
         finally:
             self._connections._give_back(self._connection)
@@ -386,7 +387,7 @@ class _Reading:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: object) -> None:
         try:
             if isinstance(error, Exception) and self._connection is not None:
-                with _translated(self._path), damage.named(self._path, self._connection):
+                with translated(self._path), damage.named(self._path, self._connection):
                     raise error
         finally:
             self._lock.release()
@@ -394,30 +395,6 @@ class _Reading:
     def end(self) -> None:
         with self._lock:
             self._connection = None
-
-
-@contextmanager
-def _translated(path: str) -> Iterator[None]:
-    try:
-        yield
-    except (apsw.BusyError, apsw.LockedError) as error:
-        raise StoreBusy(f"{path} is locked by another process ({error}); try again, or raise busy_timeout_s") from error
-    except (apsw.CorruptError, apsw.NotADBError) as error:
-        raise StoreDamaged(f"{path} is damaged ({error}); it was not changed", remedy=Remedy(Action.CHECK)) from error
-    except apsw.SQLError as error:
-        if not damage.of_an_index(error):
-            raise
-        raise StoreDamaged(
-            f"{path} lacks a usable index ({error})", code="missing_index", remedy=Remedy(Action.REPAIR)
-        ) from error
-    except apsw.ConstraintError as error:  # inputs are checked before: an index contradicts its table
-        raise StoreDamaged(
-            f"{path} is damaged ({error}); nothing was written", code="damaged_row", remedy=Remedy(Action.REPAIR)
-        ) from error
-    except (apsw.ReadOnlyError, apsw.PermissionsError) as error:
-        raise StoreReadOnly(f"{path} cannot be written ({error})") from error
-    except (apsw.CantOpenError, apsw.FullError, apsw.IOError) as error:
-        raise StoreError(f"{path} cannot be used ({error}); check the disk and the folder's permissions") from error
 
 
 def _run(tasks: list[Callable[[], None]]) -> None:

@@ -10,7 +10,7 @@ from urllib.parse import quote
 import apsw
 
 from thinkback.errors import Action, NotAStore, Remedy, StoreDamaged, StoreError, StoreReadOnly, StoreTooNew
-from thinkback.stores.sqlite import filters, schema
+from thinkback.stores.sqlite import damage, filters, schema
 from thinkback.stores.sqlite.bm25 import BY_FORMS, Bm25
 from thinkback.stores.sqlite.fork import gate
 
@@ -87,7 +87,8 @@ def _open_first(path: str, read_only: bool, patience: Patience, progress: schema
         else:
             if schema.version(connection) == 0:
                 connection.execute(f"PRAGMA page_size = {schema.PAGE_SIZE}")
-            schema.migrate(connection, progress)
+            with damage.named(path, connection):
+                schema.migrate(connection, progress)
             patience.insist(connection, "PRAGMA journal_mode = WAL")
         if connection.execute("SELECT store_id FROM counters").get is None:
             raise StoreDamaged(f"{path} has lost its counters", code="no_counters", remedy=Remedy(Action.SALVAGE, path))
