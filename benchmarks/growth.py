@@ -5,7 +5,7 @@
 
 Data are those of `benchmarks/core.py`; one memory in 500 has the tag `rare`. Every number is the median of several calls in one
 process that has searched before, but for `cold`: the processor time in which a new process that has NumPy imports, opens and
-answers once, and for `recall after forget`, which reads the indexes again.
+answers once, and for `recall after forget`, which is the first one after several memories were forgotten.
 """
 
 import argparse

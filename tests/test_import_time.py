@@ -94,3 +94,14 @@ def test_a_first_recall_loads_only_what_it_needs():
 
 def test_settings_need_no_engine():
     assert loaded("from thinkback.settings import load; load()", HEAVY) == []
+
+
+def test_a_recall_after_a_write_does_not_load_masked_arrays() -> None:
+    """`np.unique` and `np.union1d` load them, which takes longer than the recall."""
+    code = (
+        "import thinkback; memory = thinkback.open(':memory:', embedder=None, reranker=None); vector = [0.6, 0.8]; "
+        "memory.remember_many([{'text': f'tea and honey {n}', 'id': str(n), 'vector': vector} for n in range(9)]); "
+        "ask = lambda: memory.recall('tea', vector=vector); ask(); "
+        "memory.remember('more tea', vector=vector); ask(); memory.archive('3'); ask(); memory.forget('4'); ask()"
+    )
+    assert loaded(code, ("numpy.ma",)) == []

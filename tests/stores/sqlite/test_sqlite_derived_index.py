@@ -21,8 +21,10 @@ from thinkback.stores.base import EmbeddingSpace
 from thinkback.stores.index.folder import MANIFEST, Folder
 from thinkback.stores.sqlite import SqliteStore, catalogue, counters, derived, impact, keywords, rarest
 from thinkback.stores.sqlite import store as stores
+from thinkback.stores.sqlite.columns import COLUMNS
 from thinkback.stores.sqlite.derived import folder_of
 from thinkback.stores.sqlite.history_index import HistoryIndex
+from thinkback.stores.sqlite.index_cache import View
 
 SPACE = EmbeddingSpace("toy", 24)
 WORDS = [f"{a}{b}" for a in ("ba", "ren", "mo", "ti", "ska", "lor") for b in ("vin", "de", "pu", "gra", "fel", "no")]
@@ -394,6 +396,126 @@ def test_a_process_lets_go_of_segments_that_held_a_forgotten_memory(made: Random
     assert made.store._indexes.latest.mapped.entries[0] != old[0]
     assert made.store._indexes.latest.mapped.entries[1:] == old[1:]
     assert old[0].file not in made.store._derived._held  # type: ignore[union-attr]
+
+
+def told(store: SqliteStore) -> dict[str, object]:
+    """What a view tells of its living rows, in their order."""
+    view = store._indexes.latest
+    alive = np.flatnonzero(view.catalogue.alive)
+    assert view.catalogue.dead == view.catalogue.size - len(alive)
+    assert view.matrix is not None
+    assert view.impact is not None
+    with store._connections.read() as connection:
+        seqs = view.catalogue.seqs[alive].tolist()
+        ids = view.catalogue.ids.of(alive)
+        lines = view.catalogue.lines(connection, ids)
+    ending = set(view.catalogue._ending().tolist())
+    return {
+        "entries": view.mapped.entries,
+        "seqs": seqs,
+        "ids": ids,
+        "columns": {name: view.catalogue.columns[name][alive].tolist() for name, _ in COLUMNS},
+        "counts": view.catalogue.groups(),
+        "ending": [seq for row, seq in zip(alive.tolist(), seqs, strict=True) if row in ending],
+        "threads": [
+            line and ([view.catalogue.ids[row] for row in line[0].rows.tolist()], line[1]) for line in lines.values()
+        ],
+        "vectors": view.matrix.filled[alive].tolist(),
+        "lengths": view.impact.lengths[alive].tolist(),
+        "words": (view.impact.words, view.impact.alive),
+        "postings": [view.impact.find(word.encode(), view.catalogue).living for word in WORDS],
+    }
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_process_goes_on_without_forgotten_rows_as_if_it_read_the_index_again(
+    tmp_path: Path, seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kept: list[bool] = []
+    purged = derived.DerivedIndex.purged
+
+    def watched(self: derived.DerivedIndex, view: View) -> View | None:
+        found = purged(self, view)
+        kept.append(found is not None)
+        return found
+
+    monkeypatch.setattr(derived.DerivedIndex, "purged", watched)
+    made = Random(tmp_path / "memory.db", seed)
+    made.add(220)
+    made.store.amend({id: {"expires_at": NOW * 2} for id in made.ids[::9]}, made.now)
+    made.add(20)
+    answers(made.store, made.questions())
+    for _ in range(8):
+        for _ in range(made.chance.randrange(3)):
+            made.change()
+        if made.chance.random() < 0.5:  # else the view has not seen what was written before the forgetting
+            answers(made.store, made.questions())
+        victims = made.chance.sample(made.ids[:200], made.chance.choice((1, 1, 2, 5)))
+        made.ids = [id for id in made.ids if id not in victims]
+        made.store.forget(victims)
+        questions = made.questions()
+        assert answers(made.store, questions) == without_index(made.path, questions)
+        with SqliteStore(made.path, read_only=True) as again:
+            answers(again, questions)
+            assert told(made.store) == told(again)
+    made.store.close()
+    assert sum(kept) > len(kept) / 2  # a row that changed since may have its vector in memory only
+
+
+def test_a_segment_of_which_everything_was_forgotten_is_gone(made: Random) -> None:
+    made.reopen()
+    answers(made.store, made.questions())
+    old = made.store._indexes.latest
+    first = old.mapped.entries[0].rows
+    made.store.forget(made.ids[:first])
+    assert made.store._indexes.latest.catalogue.changes == old.catalogue.changes  # it was not read again
+    questions = made.questions()
+    assert answers(made.store, questions) == without_index(made.path, questions)
+    assert made.store._indexes.latest.mapped.entries == old.mapped.entries[1:]
+
+
+def test_a_search_may_see_a_forgetting_before_the_index_is_purged_of_it(
+    made: Random, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def not_now(self: derived.DerivedIndex, connection: apsw.Connection) -> bool:
+        return False
+
+    made.reopen()
+    answers(made.store, made.questions())
+    with monkeypatch.context() as meanwhile:
+        meanwhile.setattr(derived.DerivedIndex, "purge", not_now)
+        made.store.forget(made.ids[3:6])
+        answers(made.store, made.questions())
+    before = made.store._indexes.latest
+    made.store.scrub()
+    after = made.store._indexes.latest
+    assert (before.catalogue.dead, after.catalogue.dead) == (3, 0)
+    assert after.catalogue.changes == before.catalogue.changes  # it was not read again
+    questions = made.questions()
+    assert answers(made.store, questions) == without_index(made.path, questions)
+    with SqliteStore(made.path, read_only=True) as again:
+        answers(again, questions)
+        assert told(made.store) == told(again)
+
+
+def test_a_segment_that_is_gone_after_a_forgetting_is_done_without(
+    made: Random, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another process may write the index between two steps of this one."""
+    made.reopen()
+    answers(made.store, made.questions())
+    purge = derived.DerivedIndex.purge
+
+    def interfering(self: derived.DerivedIndex, connection: apsw.Connection) -> bool:
+        done = purge(self, connection)
+        (self.folder.path / self.folder.manifest().segments[0].file).unlink()
+        return done
+
+    monkeypatch.setattr(derived.DerivedIndex, "purge", interfering)
+    made.store.forget(made.ids[:1])
+    assert made.store._indexes.latest.catalogue.changes < 0
+    questions = made.questions()
+    assert answers(made.store, questions) == without_index(made.path, questions)
 
 
 def test_a_receipt_reads_the_index(tmp_path: Path) -> None:

@@ -26,3 +26,18 @@ def test_all_rows_of_the_threads_are_found_and_no_others(
             rows, which = known.rows(wanted, column)
             found = sorted((wanted[place], row) for place, row in zip(which.tolist(), rows.tolist(), strict=True))
             assert found == sorted((thread, row) for row, thread in enumerate(column.tolist()) if thread in wanted)
+
+
+@given(first=COLUMNS, appended=COLUMNS, wanted=WANTED, data=st.data())
+def test_rows_that_are_gone_leave_the_others_in_their_threads(
+    first: np.ndarray, appended: np.ndarray, wanted: list[int], data: st.DataObject
+) -> None:
+    whole, known = np.concatenate([first, appended]), threads.Threads()
+    with patch.object(threads, "_MOST_APPENDED", -1):
+        known.rows(wanted, first)  # sorts them
+    gone = np.array(sorted(data.draw(st.sets(st.sampled_from(range(len(whole))))) if len(whole) else []), dtype=np.intp)
+    left = np.delete(whole, gone)
+    with patch.object(threads, "_MOST_APPENDED", 1000):
+        rows, which = known.without(gone).rows(wanted, left)
+    found = sorted((wanted[place], row) for place, row in zip(which.tolist(), rows.tolist(), strict=True))
+    assert found == sorted((thread, row) for row, thread in enumerate(left.tolist()) if thread in wanted)

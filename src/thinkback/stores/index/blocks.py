@@ -24,6 +24,9 @@ class Blocks:
     def __len__(self) -> int:
         return self._firsts[-1]
 
+    def __iter__(self) -> Iterator[Block]:
+        return iter(self._blocks)
+
     def estimates(self, query: CodedQuery) -> Vector:
         """The cosine of every row with the query, nearly."""
         if len(self._blocks) == 1:

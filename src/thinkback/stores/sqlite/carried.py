@@ -55,7 +55,16 @@ def ending(known: Mapping[str, Rows], step: Step) -> dict[str, Rows]:
     if ENDING not in known:
         return {}
     left = np.setdiff1d(known[ENDING], step.gone, assume_unique=True)
-    return {ENDING: np.union1d(left, step.come[ends(step.after, step.come)])}
+    if not len(step.come):  # then no column is asked for
+        return {ENDING: left}
+    return {ENDING: distinct(np.concatenate([left, step.come[ends(step.after, step.come)]]))}
+
+
+def distinct(rows: Rows) -> Rows:
+    """Each row once, in order; `np.unique` would load NumPy's masked arrays for it."""
+    in_order = np.sort(rows)
+    found: Rows = in_order[np.diff(in_order, prepend=-1) > 0]
+    return found
 
 
 def lines(known: Mapping[int, Line | None], step: Step) -> dict[int, Line | None]:

@@ -262,13 +262,15 @@ class Catalogue:
 
     def _tests(self, filter: Filter) -> Iterator[tuple[str, Callable[[], Mask]]]:
         """Every other condition, with a name that is the same for the same condition."""
-        date, valid_to = self._column("date"), self._column("valid_to")
         if filter.since is not None:
-            yield f"since {filter.since}", lambda: date >= filter.since
+            yield f"since {filter.since}", lambda: self._column("date") >= filter.since
         if filter.until is not None:
-            yield f"until {filter.until}", lambda: date < filter.until
+            yield f"until {filter.until}", lambda: self._column("date") < filter.until
         if filter.as_of is not None:
-            yield f"as of {filter.as_of}", lambda: (date <= filter.as_of) & (valid_to > filter.as_of)
+            yield (
+                f"as of {filter.as_of}",
+                lambda: (self._column("date") <= filter.as_of) & (self._column("valid_to") > filter.as_of),
+            )
         if filter.known_at is not None:
             yield f"known at {filter.known_at}", lambda: self._column("recorded") <= filter.known_at
         if filter.min_trust > 0:
@@ -341,7 +343,7 @@ def read(connection: apsw.Connection, old: Catalogue, changes: int) -> tuple[Cat
     delta = Delta(np.arange(old.size, catalogue.size), old.rows([row[0] for row in known]), died)
     changed = delta.changed[old.alive[delta.changed]]
     gone, come = np.concatenate([died, changed]), np.concatenate([delta.appended, changed])
-    step = carried.Step(old.columns, catalogue.columns, np.unique(gone), come[alive[come]])
+    step = carried.Step(old.columns, catalogue.columns, carried.distinct(gone), come[alive[come]])
     catalogue = replace(
         catalogue,
         changes=changes,

@@ -45,6 +45,10 @@ class Columns(dict[str, NDArray[Any]]):
         self[name] = found = joined(parts, dict(COLUMNS)[name])
         return found
 
+    def over(self, segments: Sequence[Mapping[str, NDArray[Any]]]) -> "Columns":
+        """With the same later rows behind other segments."""
+        return Columns(segments, self._later)
+
     def appended(self, size: int, values: Mapping[str, NDArray[Any]]) -> "Columns":
         """With rows after the first `size`; columns that nobody asked for stay where they are."""
         later = {name: joined([self._later[name], tail], tail.dtype) for name, tail in values.items() if self._later}
@@ -68,6 +72,12 @@ class Ids:
         self._later: list[str] = []
         self._read: dict[int, str] = {}  # of rows that were asked for
         self._rows: dict[str, int] = {}  # the other way round
+
+    def over(self, mapped: Sequence[tuple[NDArray[np.uint8], NDArray[np.uint32]]]) -> "Ids":
+        """With the same later ids behind those of other segments."""
+        found = Ids(mapped)
+        found._later = self._later.copy()
+        return found
 
     def __getitem__(self, row: int) -> str:
         found = self._read.get(row)

@@ -21,18 +21,14 @@ from numpy.typing import NDArray
 from thinkback.errors import StoreError, ThinkbackError
 from thinkback.model import Vector
 from thinkback.stores.index import codes, graphs, postings
-from thinkback.stores.index.blocks import Blocks
-from thinkback.stores.index.codes import Block
 from thinkback.stores.index.folder import MANIFEST, Arrays, Entry, Folder, Link, Manifest, Unusable
 from thinkback.stores.index.graphs import Graph
 from thinkback.stores.index.postings import MappedPostings, Triples
-from thinkback.stores.sqlite import counters, generations, journal
-from thinkback.stores.sqlite import impact as impacts
+from thinkback.stores.sqlite import counters, generations, journal, mapped_view
 from thinkback.stores.sqlite.catalogue import Catalogue, integers
-from thinkback.stores.sqlite.columns import COLUMNS, Columns, Ids, joined
+from thinkback.stores.sqlite.columns import COLUMNS
 from thinkback.stores.sqlite.generations import STORED
-from thinkback.stores.sqlite.index_cache import Mapped, View
-from thinkback.stores.sqlite.kept_vectors import KeptVectors
+from thinkback.stores.sqlite.index_cache import View
 from thinkback.stores.sqlite.segments import Segment
 from thinkback.stores.sqlite.vector_search import Matrix
 
@@ -61,6 +57,7 @@ class DerivedIndex:
         self._failed = False
         self._closing = False
         self._held: dict[str, Arrays] = {}  # segments that are mapped
+        self._purged: tuple[tuple[Entry, ...], tuple[Entry, ...]] = (), ()  # before and after the last purge, in pairs
 
     @property
     def exists(self) -> bool:
@@ -129,7 +126,7 @@ class DerivedIndex:
     def _opened(self, manifest: Manifest, live: generations.Generation | None) -> View:
         # What is mapped already was verified then.
         self._held = {one.file: self._held.get(one.file) or self.folder.open(one) for one in manifest.segments}
-        view = _view(manifest, list(self._held.values()), live)
+        view = mapped_view.opened(manifest, list(self._held.values()), live)
         if view.matrix is None or not manifest.graphs:
             return view
         return replace(view, matrix=replace(view.matrix, graphs=self._mapped_graphs(manifest)))
@@ -214,6 +211,19 @@ class DerivedIndex:
         purged, left = counters.state(connection).changes, tuple(one for one in segments if one.rows)
         self.folder.publish(replace(manifest, nonce=self._new_nonce(), purged=purged).of(left))
         self._held = {one.file: self._held[one.file] for one in left if one.file in self._held}
+        self._purged = manifest.segments, segments
+
+    def purged(self, view: View) -> View | None:
+        """A view without what the last purge took out of its segments; None if it has to be read again."""
+        before, after = self._purged
+        if not after or view.mapped.entries != before:
+            return None
+        try:
+            left = [one for one in after if one.rows]
+            self._held = {one.file: self._held.get(one.file) or self.folder.open(one) for one in left}
+            return mapped_view.without(view, after, self._held, self.files())
+        except (Unusable, KeyError, ValueError):
+            return None
 
     def files(self) -> frozenset[str]:
         """The files of the index as it is."""
@@ -251,51 +261,6 @@ def _unlinked(manifest: Manifest) -> Iterator[Sequence[Entry]]:
 def folder_of(path: str) -> Path:
     """Where the index of a store lies."""
     return Path(f"{path}-index")
-
-
-# -- from files to a view --------------------------------------------------------------------------------------------------------
-
-
-def _view(manifest: Manifest, found: Sequence[Arrays], live: generations.Generation | None) -> View:
-    catalogue = _catalogue(manifest.changes, found)
-    firsts = np.cumsum([0, *(len(arrays["seqs"]) for arrays in found)]).tolist()
-    parts = tuple(_postings(first, arrays) for first, arrays in zip(firsts, found, strict=False))
-    lengths = joined([arrays["lengths"] for arrays in found], np.int64)
-    matrix = None
-    if live is not None and live.number == manifest.generation:
-        matrix = _matrix(live, found)
-    return View(catalogue, matrix, impacts.measured(parts, lengths, catalogue), Mapped(manifest.segments))
-
-
-def _catalogue(changes: int, found: Sequence[Arrays]) -> Catalogue:
-    if not all(arrays.keys() >= {name for name, _ in COLUMNS} for arrays in found):
-        raise Unusable("a segment lacks a column")
-    seqs = joined([arrays["seqs"] for arrays in found], np.int64)
-    ids = Ids([(arrays["ids"], arrays["id_ends"]) for arrays in found])
-    return Catalogue(changes, len(seqs), ids, seqs, np.ones(len(seqs), dtype=np.bool_), 0, Columns(found))
-
-
-def _postings(first: int, arrays: Arrays) -> MappedPostings:
-    names = ("hashes", "spelled", "spelled_ends", "ends", "rows", "frequencies")
-    return MappedPostings(first, len(arrays["seqs"]), *(arrays[name] for name in names))
-
-
-def _matrix(live: generations.Generation, found: Sequence[Arrays]) -> Matrix:
-    coded = joined([arrays["coded"] for arrays in found], np.bool_)
-    return Matrix(
-        live,
-        filled=coded,
-        own=np.zeros(0, dtype=np.intp),
-        vectors=np.zeros((0, live.space.dimensions), dtype=STORED),
-        held=0,
-        blocks=Blocks([_block(arrays) for arrays in found]),
-        coded=coded,
-        kept=KeptVectors(len(coded), live.space.dimensions),
-    )
-
-
-def _block(arrays: Arrays) -> Block:
-    return Block(*(arrays[name] for name in ("codes", "scales", "errors", "norms", "mean")))
 
 
 # -- from a view to files --------------------------------------------------------------------------------------------------------

@@ -375,7 +375,7 @@ def measured(
     words = int((here[catalogue.alive] if catalogue.dead else here).sum())
     stemmed = any(segment.place(_STEMMED) != (0, 0) for segment in segments)
     shortest = int(here.min(where=here > 0, initial=_LONGEST))
-    return Impact(segments, lengths, catalogue.size, words, _living(catalogue), shortest, stemmed)
+    return Impact(segments, lengths, catalogue.size, words, living(catalogue), shortest, stemmed)
 
 
 def _followed(
@@ -390,8 +390,9 @@ def _followed(
     words = old.words + int(lengths[delta.appended].sum()) - int(lengths[delta.died].sum())
     new = lengths[delta.appended]
     shortest = int(new.min(where=new > 0, initial=old.shortest))
-    return Impact(segments, lengths, catalogue.size, words, _living(catalogue), shortest, stemmed)
+    return Impact(segments, lengths, catalogue.size, words, living(catalogue), shortest, stemmed)
 
 
-def _living(catalogue: Catalogue) -> int:
+def living(catalogue: Catalogue) -> int:
+    """How many rows count for scores: those that live and are no reflections."""
     return catalogue.size - catalogue.dead - catalogue.counted("kind").get(REFLECTION, 0)

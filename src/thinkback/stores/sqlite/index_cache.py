@@ -1,7 +1,7 @@
 """Indexes that a process keeps in memory: derived from the file and checked against its change counter at every search."""
 
 import threading
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -77,14 +77,16 @@ class IndexCache:
             if self._view is old:
                 self._view = new
 
-    def unmap(self, files: Collection[str]) -> None:
-        """Read the indexes again if they are mapped from files other than these."""
+    def unmap(self) -> None:
+        """Let go of files that are no longer in the derived index: go on without the rows that it lost, or read it again."""
+        if self._derived is None:
+            return
         with self._lock:
             held = {entry.file for entry in self._view.mapped.entries}
             if self._view.matrix is not None:
                 held |= {graph.name for graph in self._view.matrix.graphs}
-            if not held.issubset(files):
-                self._view = View(Catalogue.empty())
+            if not held.issubset(self._derived.files()):
+                self._view = self._derived.purged(self._view) or View(Catalogue.empty())
 
     def linked(self, old: Matrix, graphs: tuple[Graph, ...]) -> None:
         """Give the matrix its graphs, and those that followed from it meanwhile."""

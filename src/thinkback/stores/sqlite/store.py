@@ -136,7 +136,7 @@ class SqliteStore:
         if self._derived is None:
             return True
         done = self._derived.purge(connection)
-        self._indexes.unmap(self._derived.files())
+        self._indexes.unmap()
         return done
 
     def state(self) -> StoreState:

@@ -113,6 +113,14 @@ class _Runs:
         starts, lengths = self.starts[chosen], self.lengths[chosen]
         return _spread(starts, lengths), np.repeat(np.repeat(np.arange(len(threads)), counts), lengths)
 
+    def without(self, gone: Rows) -> "_Runs":
+        """Those of the rows that are left, which moved up to close the gaps."""
+        before = np.searchsorted(gone, self.starts)
+        lengths = self.lengths - (np.searchsorted(gone, self.starts + self.lengths) - before)
+        left = lengths > 0
+        size = self.size - int(np.searchsorted(gone, self.size))
+        return _Runs(size, self.threads[left], (self.starts - before)[left], lengths[left])
+
 
 def _spread(starts: Rows, lengths: Rows) -> Rows:
     """The numbers from each start on, so many of each."""
@@ -137,6 +145,12 @@ class Threads:
             tail = np.flatnonzero(np.isin(column[runs.size :], wanted)) + runs.size
             rows, which = np.append(rows, tail), np.append(which, np.searchsorted(wanted, column[tail]))
         return rows, which
+
+    def without(self, gone: Rows) -> "Threads":
+        """For catalogues without these rows, which are given in order."""
+        found = Threads()
+        found._runs = self._runs.without(gone)
+        return found
 
     def _known(self, column: Numbers) -> _Runs:
         runs = self._runs
