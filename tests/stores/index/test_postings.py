@@ -1,6 +1,7 @@
 """The postings of a segment."""
 
 import random
+from zlib import crc32
 
 import numpy as np
 import pytest
@@ -13,7 +14,7 @@ def packed(texts: list[list[bytes]]) -> dict[str, np.ndarray]:
     terms = sorted({word for text in texts for word in text})
     found = [(terms.index(word), row, text.count(word)) for row, text in enumerate(texts) for word in set(text)]
     owners, rows, counts = (np.array(column, dtype=np.int64) for column in zip(*found, strict=True))
-    return postings.pack([Triples(terms, owners, rows, counts.astype(np.float64))], np.arange(len(texts)))
+    return postings.pack([Triples(terms, owners, rows, counts.astype(np.float64))])
 
 
 def opened(arrays: dict[str, np.ndarray], rows: int) -> MappedPostings:
@@ -36,6 +37,43 @@ def test_without_some_rows_it_is_as_if_they_had_never_been_there(seed: int) -> N
     held = bytes(left.spelled)
     assert sorted(left.triples().terms) == sorted(fresh.triples().terms)
     assert len(held) == sum(len(term) for term in fresh.triples().terms)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_postings_that_are_split_once_give_the_segments_that_each_row_by_itself_gives(seed: int) -> None:
+    numbers = np.random.default_rng(seed)
+    count, size = 150, 32
+    part_of = numbers.integers(3, size=count)  # every row is in one part
+    parts = []
+    for number in range(3):
+        terms = [f"word{n}".encode() for n in numbers.permutation(60)[:40]]
+        owners, rows = np.nonzero((numbers.random((40, count)) < 0.1) & (part_of == number))
+        order = numbers.permutation(len(rows))
+        parts.append(Triples(terms, owners[order], rows[order], numbers.integers(1, 9, len(rows)) / 2))
+    places = np.full(count, -1, dtype=np.int64)
+    written = np.flatnonzero(numbers.random(count) < 0.8)
+    places[written] = np.arange(len(written))
+    found = [postings.pack(some) for some in postings.split(parts, places, size)]
+    assert len(found) == -(-len(written) // size) > 3
+    for number, arrays in enumerate(found):
+        held = opened(arrays, size)
+        expected: dict[bytes, dict[int, float]] = {}
+        for part in parts:
+            for owner, row, f in zip(part.owners.tolist(), part.rows.tolist(), part.frequencies.tolist(), strict=True):
+                if places[row] >= 0 and places[row] // size == number:
+                    expected.setdefault(part.terms[owner], {})[int(places[row]) % size] = f
+        assert held.hashes.tolist() == sorted(crc32(term) for term in expected)
+        for term, rows in expected.items():
+            place = slice(*held.place(term))
+            assert dict(zip(held.rows[place].tolist(), held.frequencies[place].tolist(), strict=True)) == rows
+            assert held.rows[place].tolist() == sorted(rows)
+        assert len(held.rows) == sum(map(len, expected.values()))
+
+
+def test_nothing_to_write_gives_no_segment() -> None:
+    part = Triples([b"word"], *(np.zeros(1, dtype=np.int64) for _ in range(2)), np.ones(1))
+    assert list(postings.split([part], np.array([-1]), 8)) == []
+    assert list(postings.split([], np.arange(9), 8)) == [[], []]
 
 
 def test_texts_one_behind_the_other() -> None:

@@ -4,7 +4,7 @@ Terms stand in the order of their hash, so that one search finds several; their 
 """
 
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 from zlib import crc32
 
@@ -69,24 +69,44 @@ class MappedPostings:
         return self.spelled[start : int(self.spelled_ends[place])].tobytes()
 
 
-def pack(parts: Sequence[Triples], places: NDArray[np.int64]) -> dict[str, NDArray[Any]]:
-    """The arrays of the postings of those rows whose place in the segment is not negative; `places` maps every row."""
+def split(parts: Sequence[Triples], places: NDArray[np.int64], size: int) -> Iterator[list[Triples]]:
+    """The postings of each segment of `size` rows, with rows that count from the first of their segment.
+
+    `places` has for every row its place among those that are written, or a negative number if it is not.
+    """
+    segments = places // size
+    count = int(segments.max(initial=-1)) + 1
+    numbers = (segments + 1).clip(0).astype(np.min_scalar_type(count))  # small ones are sorted in one pass
+    orders = [_by_segment(numbers[part.rows], count) for part in parts]
+    for number in range(count):
+        yield [
+            Triples(part.terms, part.owners[here], places[part.rows[here]] - number * size, part.frequencies[here])
+            for part, (order, bounds) in zip(parts, orders, strict=True)
+            for here in (order[bounds[number] : bounds[number + 1]],)
+        ]
+
+
+def _by_segment(numbers: NDArray[Any], count: int) -> tuple[Rows, list[int]]:
+    """The postings of segments one after the other, each in the given order, and where those of each begin; 0 is no segment."""
+    bounds = np.cumsum(np.bincount(numbers, minlength=count + 1)).tolist()
+    return np.argsort(numbers, kind="stable"), bounds
+
+
+def pack(parts: Sequence[Triples]) -> dict[str, NDArray[Any]]:
+    """The arrays of the postings of one segment."""
     numbers: dict[bytes, int] = {}
-    owners, rows, frequencies = [], [], []
+    owners = []
     for part in parts:
-        local = places[part.rows]
-        here = np.flatnonzero(local >= 0)
-        used, compact = np.unique(part.owners[here], return_inverse=True)
-        known = np.array([numbers.setdefault(part.terms[n], len(numbers)) for n in used.tolist()], dtype=np.int64)
-        owners.append(known[compact])
-        rows.append(local[here])
-        frequencies.append(part.frequencies[here])
+        used = np.flatnonzero(np.bincount(part.owners, minlength=len(part.terms)))
+        known = np.zeros(len(part.terms), dtype=np.int64)
+        known[used] = [numbers.setdefault(part.terms[n], len(numbers)) for n in used.tolist()]
+        owners.append(known[part.owners])
     none = np.zeros(0, dtype=np.int64)
     return _sorted(
         list(numbers),
         np.concatenate([none, *owners]),
-        np.concatenate([none, *rows]),
-        np.concatenate([np.zeros(0), *frequencies]),
+        np.concatenate([none, *(part.rows for part in parts)]),
+        np.concatenate([np.zeros(0), *(part.frequencies for part in parts)]),
     )
 
 

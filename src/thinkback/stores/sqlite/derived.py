@@ -273,9 +273,11 @@ def _write_segments(folder: Folder, view: View, exact: Exact) -> tuple[Entry, ..
         if entry is not None:
             entries.append(entry)
             continue
-        parts = [part.triples() for part in _overlapping(view, rows)]
-        for at in range(0, len(rows), SEGMENT_ROWS):
-            entries.append(folder.write(_arrays(view, rows[at : at + SEGMENT_ROWS], parts, exact)))
+        places = np.full(view.catalogue.size, -1, dtype=np.int64)
+        places[rows] = np.arange(len(rows))
+        parts = postings.split([part.triples() for part in _overlapping(view, rows)], places, SEGMENT_ROWS)
+        for at, held in zip(range(0, len(rows), SEGMENT_ROWS), parts, strict=True):
+            entries.append(folder.write(_arrays(view, rows[at : at + SEGMENT_ROWS], held, exact)))
     return tuple(entries)
 
 
@@ -312,9 +314,7 @@ def _arrays(view: View, rows: NDArray[np.intp], parts: Sequence[Triples], exact:
     found |= _spelled([catalogue.ids[row].encode("utf-8", "surrogatepass") for row in rows.tolist()])
     if view.impact is not None:
         found["lengths"] = view.impact.lengths[rows].astype(np.int32)
-    places = np.full(catalogue.size, -1, dtype=np.int64)
-    places[rows] = np.arange(len(rows))
-    found |= postings.pack(parts, places)
+    found |= postings.pack(parts)
     return found if view.matrix is None else found | _coded(view.matrix, catalogue, rows, exact)
 
 

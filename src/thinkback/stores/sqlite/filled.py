@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from thinkback.model import Passages, StoredEdge, StoredRecord, Vector
 from thinkback.stores.base import EmbeddingSpace
-from thinkback.stores.index.postings import MOST_ROWS, MappedPostings, pack
+from thinkback.stores.index.postings import MOST_ROWS, MappedPostings, pack, split
 from thinkback.stores.sqlite import counters, fulltext, generations, keywords, links, schema, writes
 from thinkback.stores.sqlite.catalogue import Catalogue
 from thinkback.stores.sqlite.connection import PinnedConnection
@@ -113,12 +113,12 @@ def _matrix(live: generations.Generation, catalogue: Catalogue, contents: Conten
 def _packed(old: Impact) -> Impact:
     """The same index in small arrays; it keeps fewer postings of terms that were asked for."""
     triples = [segment.triples() for segment in old.segments]
-    rows = np.arange(old.size)
-    segments = []
-    for first in range(0, old.size, MOST_ROWS):
-        here = (rows >= first) & (rows < first + MOST_ROWS)
-        arrays = pack(triples, np.where(here, rows - first, -1))
-        segments.append(MappedPostings(first, int(here.sum()), **arrays))
+    segments = [
+        MappedPostings(first, min(MOST_ROWS, old.size - first), **pack(parts))
+        for first, parts in zip(
+            range(0, old.size, MOST_ROWS), split(triples, np.arange(old.size), MOST_ROWS), strict=True
+        )
+    ]
     return replace(old, segments=tuple(segments), known=Gains(_MOST_GAINS), found={})
 
 
