@@ -62,6 +62,7 @@ from thinkback.stores.sqlite import (
     passages,
     reads,
     scrub,
+    stored_vectors,
     vector_search,
     writes,
 )
@@ -653,7 +654,7 @@ def _exact_vectors(
     connections: Connections, seqs: Sequence[int], generation: generations.Generation
 ) -> tuple[NDArray[np.int64], Vector]:
     with connections.read() as connection:
-        return vector_search.read_vectors(connection, seqs, generation)
+        return stored_vectors.read_vectors(connection, seqs, generation)
 
 
 class _Viewed:

@@ -5,7 +5,6 @@ again in float64, row by row, so that a score depends on the two vectors alone, 
 """
 
 from collections.abc import Sequence
-from contextlib import closing
 from dataclasses import field, replace
 from functools import cached_property, partial
 from hashlib import sha256
@@ -23,9 +22,10 @@ from thinkback.stores.index.graphs import Graph, nearest
 from thinkback.stores.index.reach import Part, most_promising, others_in_reach
 from thinkback.stores.sqlite.catalogue import Catalogue, Delta, Mask, Rows, retired
 from thinkback.stores.sqlite.columns import extended
-from thinkback.stores.sqlite.generations import SEQS, STORED, Generation, place, unit_rows
+from thinkback.stores.sqlite.generations import STORED, Generation, unit_rows
 from thinkback.stores.sqlite.kept_vectors import KeptVectors, Read, products, squared
 from thinkback.stores.sqlite.rows import listed
+from thinkback.stores.sqlite.stored_vectors import read_rows, read_vectors, unpacked
 from thinkback.values import dataclass
 
 _ROUNDING = 2.0**-24  # relative error of one float32 operation
@@ -301,7 +301,7 @@ def load(connection: apsw.Connection, generation: Generation, catalogue: Catalog
     filled = np.zeros(catalogue.size, dtype=np.bool_)
     stored = connection.execute("SELECT place, vector FROM vectors WHERE place BETWEEN ? AND ?", generation.places)
     while chunk := list(islice(stored, _CHUNK)):
-        seqs, read = _unpacked(chunk, dimensions)
+        seqs, read = unpacked(chunk, dimensions)
         places, here = catalogue.find(seqs)
         end = held + int(here.sum())
         vectors[held:end], own[held:end] = read if here.all() else read[here], places[here]
@@ -353,22 +353,6 @@ def _holds(matrix: Matrix, rows: Rows, vectors: Vector) -> bool:
     return np.array_equal(matrix.vectors[places], vectors)
 
 
-def read_vectors(
-    connection: apsw.Connection, seqs: Sequence[int], generation: Generation
-) -> tuple[NDArray[np.int64], Vector]:
-    """The versions among these that have a vector, and their vectors as rows."""
-    sql = "SELECT place, vector FROM vectors WHERE place IN (SELECT value FROM json_each(?)) ORDER BY place"
-    places = [place(generation.number, seq) for seq in seqs]
-    found = connection.execute(sql, (listed(places),)).fetchall() if places else []
-    return _unpacked(found, generation.space.dimensions)
-
-
-def _unpacked(found: Sequence[Any], dimensions: int) -> tuple[NDArray[np.int64], Vector]:
-    seqs = np.array([place for place, _ in found], dtype=np.int64) & SEQS
-    flat = np.frombuffer(b"".join([blob for _, blob in found]), dtype=STORED)
-    return seqs, flat.reshape(len(found), dimensions)
-
-
 class Without(Protocol):
     """Versions that a search leaves out; the name is the same for the same versions of a state of the store."""
 
@@ -395,7 +379,7 @@ def search(
     if without is not None:
         passing = passing & catalogue.kept(without.name, lambda: catalogue.others(without.versions()))
         elsewhere = elsewhere[~np.isin(elsewhere, without.versions())]
-    read = partial(_exact, connection, catalogue, matrix.generation)
+    read = partial(read_rows, connection, catalogue, matrix.generation)
     rows, scores = matrix.nearest(asked, passing, limit, read, approximately=approximately)
     if len(rows) > limit > 0 and not len(elsewhere):
         best = scores >= _at_rank(scores, limit)
@@ -405,34 +389,6 @@ def search(
         hits += _retired(connection, matrix, asked.query, elsewhere.tolist())
         hits.sort(key=lambda hit: (-hit.score, hit.id))
     return hits[: max(limit, 0)]
-
-
-def _exact(
-    connection: apsw.Connection, catalogue: Catalogue, generation: Generation, rows: Rows
-) -> tuple[Rows, Vector]:
-    """The vectors of coded rows, from the file."""
-    seqs = catalogue.seqs[rows].tolist() if len(rows) else []
-    try:
-        return rows, _read_each(connection, seqs, generation)
-    except apsw.SQLError:  # not every one has a vector
-        found, vectors = read_vectors(connection, seqs, generation)
-        return catalogue.rows(found), vectors
-
-
-def _read_each(connection: apsw.Connection, seqs: Sequence[int], generation: Generation) -> Vector:
-    """The vectors of versions that all have one, read into their places, which costs less than a query and its values."""
-    vectors = np.empty((len(seqs), generation.space.dimensions), dtype=STORED)
-    if not len(seqs):
-        return vectors
-    into, size = vectors.data.cast("B"), vectors.itemsize * vectors.shape[1]
-    with closing(connection.blob_open("main", "vectors", "vector", place(generation.number, seqs[0]), False)) as blob:
-        for at, seq in enumerate(seqs):
-            if at:
-                blob.reopen(place(generation.number, seq))
-            if blob.length() != size:
-                raise ValueError(f"the vector of version {seq} has {blob.length()} bytes instead of {size}")
-            blob.read_into(into, at * size, size)
-    return vectors
 
 
 def _retired(connection: apsw.Connection, matrix: Matrix, query: Vector, seqs: Sequence[int]) -> list[Scored]:
