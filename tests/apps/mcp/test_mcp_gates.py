@@ -40,7 +40,7 @@ def test_without_an_answer_the_model_is_told_that_something_was_left_out(filled:
     assert "likely holds no answer" in every.content[0].text
 
 
-@pytest.mark.parametrize("bad", [-1, 2, "abc", [0.4], "nan", "inf"])
+@pytest.mark.parametrize("bad", [-1, 2, "abc", [0.4], "nan", "inf", "0.4", "1", True, False])
 def test_what_is_no_probability_is_refused(filled: Memory, bad: Any) -> None:
     answer = recall(filled, "cat", min_relevance=bad)
     assert answer.is_error

@@ -518,3 +518,42 @@ def test_a_memory_is_changed_in_the_store_that_has_it(memory: Memory, beside: Me
     gone = call_both(memory, beside, "forget", {"ids": [here[-6:], mine[-6:]]})
     assert gone.meta[PROGRAMS]["forgotten"] == [here, mine]
     assert (beside.count(), memory.count()) == (0, 0)
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments", "named"),
+    [
+        ("recall", {"query": "cat", "limit": True}, "limit"),
+        ("recall", {"query": "cat", "limit": "3"}, "limit"),
+        ("recall", {"query": "cat", "limit": 2.5}, "limit"),
+        ("recall", {"query": "cat", "max_tokens": "100"}, "max_tokens"),
+        ("recall", {"query": "cat", "change": {"recency": "0.5"}}, "change.recency"),
+        ("recall", {"query": "cat", "change": {"cycle": True}}, "change.cycle"),
+        ("recall", {"query": "cat", "change": {"vector": ["1", True]}}, "change.vector.0"),
+        ("recall", {"query": "cat", "change": {"explain": 1}}, "change.explain"),
+        ("recall", {"query": "cat", "filter": {"min_trust": "0.4"}}, "min_trust"),
+        ("recall", {"query": "cat", "filter": {"min_trust": True}}, "min_trust"),
+        ("search_keywords", {"query": "cat", "limit": True}, "limit"),
+        ("remember", {"text": "a cat", "fields": {"importance": "0.5"}}, "fields.importance"),
+        ("remember", {"text": "a cat", "fields": {"importance": True}}, "fields.importance"),
+        ("link", {"from_id": "a", "to_id": "b", "weight": "1"}, "weight"),
+        ("link", {"from_id": "a", "to_id": "b", "weight": True}, "weight"),
+        ("forget", {"ids": ["a"], "dry_run": "false"}, "dry_run"),
+        ("forget", {"ids": ["a"], "dry_run": 0}, "dry_run"),
+        ("reflect", {"dry_run": "no"}, "dry_run"),
+    ],
+)
+def test_a_value_of_another_type_is_refused_and_not_converted(
+    memory: Memory, tool: str, arguments: dict[str, Any], named: str
+) -> None:
+    answer = call(memory, tool, arguments)
+    assert answer.is_error
+    assert answer.content[0].text.startswith(named)
+    assert memory.count() == 0
+
+
+def test_an_integer_may_be_written_with_a_point(memory: Memory) -> None:
+    """As JSON Schema has it."""
+    memory.remember_many([f"the cat of day {n}" for n in range(5)])
+    answer = call(memory, "recall", {"query": "cat", "limit": 2.0, "max_tokens": 500.0, "change": {"min_relevance": 0}})
+    assert len(answer.meta[PROGRAMS]["memories"]) == 2

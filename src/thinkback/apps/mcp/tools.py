@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Annotated, Any, Literal, get_type_hints
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, Field, WithJsonSchema, create_model
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema, create_model
 
 from thinkback import fields
 from thinkback.apps.mcp import answers
@@ -27,10 +27,17 @@ _CONTESTING = {"contests": False, "supersedes": True}
 
 
 class Arguments(BaseModel):
-    """The arguments of a tool; an unknown one is an error."""
+    """The arguments of a tool; an unknown one is an error, and so is a text or a truth value where a number is asked for."""
 
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid", strict=True)
 
+
+def _whole(value: Any) -> Any:
+    """8.0 is an integer in JSON, and some clients write it so."""
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+Whole = Annotated[int, BeforeValidator(_whole)]
 
 # The schemas are short, because every session pays for them: rare fields are in one object, which `thinkback://guide` describes.
 _REMEMBERED = (
@@ -84,7 +91,7 @@ class Search(Arguments):
     query: str = Field(
         description="What to look for, in plain words; phrase it like the fact you hope to find.", max_length=10_000
     )
-    limit: int = Field(8, ge=1, le=50)
+    limit: Whole = Field(8, ge=1, le=50)
     filter: Annotated[dict[str, Any], _object(_FILTER)] = {}
 
 
@@ -93,7 +100,7 @@ class Change(Arguments):
 
     recipe: str | None = None
     min_relevance: float | None = Field(default=None, ge=0, le=1)
-    cycle: int | None = None
+    cycle: Whole | None = None
     overrides: dict[str, Any] = {}
     explain: bool = False
     reflections_only: bool = False
@@ -104,7 +111,7 @@ class Change(Arguments):
 class RecallArguments(Search):
     """Arguments of `recall`."""
 
-    max_tokens: int = Field(4000, ge=0, le=1_000_000)
+    max_tokens: Whole = Field(4000, ge=0, le=1_000_000)
     change: Annotated[Change, _object(_CHANGE)] = Field(default_factory=Change)
 
 
