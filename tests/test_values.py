@@ -12,9 +12,9 @@ from typing import Any, ClassVar
 import pytest
 
 import thinkback
-from thinkback.model import StoredRecord
+from thinkback.model import Draft, StoredRecord
 from thinkback.passages import Span
-from thinkback.values import dataclass, maker
+from thinkback.values import copier, dataclass, differing, maker, reader
 
 WAYS = {"standard": dataclasses.dataclass, "ours": dataclass}
 
@@ -224,3 +224,35 @@ def test_values_may_be_given_in_another_order():
 def test_too_few_or_too_many_values_make_nothing(values):
     with pytest.raises(ValueError, match="values to unpack"):
         maker(Span)(values)
+
+
+def test_a_copy_takes_some_values_from_its_source_and_others_as_they_are_given():
+    source = Span(start=3, end=8)
+    copied = copier(Span, ("end",))(source, 9)
+    assert type(copied) is Span
+    assert copied == Span(start=3, end=9)
+    with pytest.raises(FrozenInstanceError):
+        copied.end = 8
+
+
+def test_a_copy_looks_values_up():
+    assert copier(Span, looked_up={"end"})(Span(start=3, end=8), {8: 80}) == Span(start=3, end=80)
+    assert copier(Span, ("start",), {"end"})(Span(start=3, end=8), 1, {8: 80}) == Span(start=1, end=80)
+
+
+def test_a_source_without_a_field_cannot_be_copied():
+    with pytest.raises(AttributeError):
+        copier(Span)(object())
+
+
+def test_a_reader_returns_values_as_they_are_written():
+    span = Span(start=3, end=8)
+    assert reader(("end", "start"))(span) == (8, 3)
+    assert reader(("end",), {"end": str})(span) == ("8",)
+
+
+def test_what_differs_is_told_by_identity():
+    default = Draft(text="")
+    differs = differing(default, ("text", "tags", "metadata", "kind"))
+    assert differs(default) == []
+    assert differs(Draft(text="a", kind="fact")) == ["text", "metadata", "kind"]  # another empty mapping

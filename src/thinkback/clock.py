@@ -17,8 +17,8 @@ WEEK = 7 * DAY
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
-_EARLIEST = (datetime.min.replace(tzinfo=UTC) - _EPOCH) // _MICROSECOND
-_LATEST = (datetime.max.replace(tzinfo=UTC) - _EPOCH) // _MICROSECOND
+EARLIEST = (datetime.min.replace(tzinfo=UTC) - _EPOCH) // _MICROSECOND
+LATEST = (datetime.max.replace(tzinfo=UTC) - _EPOCH) // _MICROSECOND
 
 
 def system_clock() -> int:
@@ -31,7 +31,7 @@ def to_us(moment: Moment) -> int:
     if isinstance(moment, bool):
         raise _not_a_time(f"{moment!r}; give a datetime, an ISO 8601 string or microseconds")
     if isinstance(moment, int):
-        if not _EARLIEST <= moment <= _LATEST:
+        if not EARLIEST <= moment <= LATEST:
             raise _not_a_time(f"{moment} microseconds lies outside the years 1 to 9999")
         return moment
     if isinstance(moment, str):

@@ -6,6 +6,7 @@ filtered by, and corrected with `update`; the text stays as it is.
 """
 
 import re
+from functools import lru_cache
 
 LONGEST_HEADED = 1000  # characters; a longer text is a document, whose first speaker did not say all of it
 LONGEST_HEAD = 80
@@ -65,6 +66,7 @@ def suggested_speaker(text: str) -> str | None:
     return role or name
 
 
+@lru_cache(1 << 10)
 def _may_name(head: str) -> bool:
     """Whether a head may name a speaker: a role, or capitalised words of which the last is no label."""
     lowered = head.lower()

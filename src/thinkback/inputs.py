@@ -9,12 +9,10 @@ import json
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import MISSING, fields, replace
-from itertools import compress
-from operator import attrgetter, is_not
 from pathlib import PurePath
 from typing import Any, TypedDict, cast
 
-from thinkback.clock import Moment, iso, to_us
+from thinkback.clock import EARLIEST, LATEST, Moment, iso, to_us
 from thinkback.errors import InvalidInput, did_you_mean
 from thinkback.fields import (
     CHANGEABLE,
@@ -31,7 +29,7 @@ from thinkback.fields import (
 from thinkback.heads import suggested_speaker
 from thinkback.kinds import suggested_kind
 from thinkback.model import Draft, Vector
-from thinkback.values import maker
+from thinkback.values import differing, maker
 
 MAX_METADATA_DEPTH = 50
 _INT64 = 1 << 63
@@ -157,7 +155,7 @@ def draft(text: str, given: Mapping[str, Any]) -> Draft:
     if "tag" in given:
         tags = [*words(given.get("tags") or (), "tags"), *words(given["tag"] or (), "tag")]
         given = {**{name: value for name, value in given.items() if name != "tag"}, "tags": tags}
-    if not given.keys() <= _MAY_BE_REMEMBERED:
+    if not _MAY_BE_REMEMBERED.issuperset(given):
         check_known("remember", given, _REMEMBERED)
     if "confidence" in given:
         _check_claim(given["confidence"])
@@ -264,13 +262,13 @@ def check_known(what: str, given: Iterable[str], known: Iterable[str]) -> None:
 def validate(draft: Draft) -> Draft:
     """The draft as it will be stored, or InvalidInput; the vector is left to the store, which knows its size."""
     changed: dict[str, Any] = {}
-    values = _values(draft)
-    for place in compress(_PLACES, map(is_not, values, _LEFT_OUT)):
-        name, check = _BY_PLACE[place]
-        if (checked := check(values[place], name)) is not values[place]:
+    for name in _given(draft):
+        value = getattr(draft, name)
+        if (checked := _CHECKS[name](value, name)) is not value:
             changed[name] = checked
-    check_interval(draft.valid_from, draft.valid_to)
-    check_interval(draft.about_from, draft.about_to, "about")
+    if draft.valid_to is not None or draft.about_to is not None:
+        check_interval(draft.valid_from, draft.valid_to)
+        check_interval(draft.about_from, draft.about_to, "about")
     if draft.position is not None and draft.thread is None:
         raise InvalidInput(f"position {draft.position} without a thread; name the thread too", code="no_thread")
     return replace(draft, **changed) if changed else draft
@@ -439,6 +437,8 @@ def _plain_json(value: Any, name: str, depth: int) -> Any:
 
 
 def _check_time(value: Any, name: str) -> int:
+    if type(value) is int and EARLIEST <= value <= LATEST:
+        return value
     return time_of(check_integer(value, name), name)
 
 
@@ -475,7 +475,9 @@ def one_of(valid: Sequence[str]) -> Check:
 
 def _check_memory(value: Any, name: str) -> str:
     """The text of a memory, of bounded length: it is read whole by every recall that finds it."""
-    if len(check_text(value, name)) > LONGEST_TEXT:
+    if not (isinstance(value, str) and value.isascii() and "\0" not in value and value.strip()):  # as most are
+        check_text(value, name)
+    if len(value) > LONGEST_TEXT:
         raise InvalidInput(
             f"{name} has {len(value):,} characters; a memory may have {LONGEST_TEXT:,}, so split it",
             code="text_too_long",
@@ -499,8 +501,4 @@ _CHECKS: dict[str, Check] = {field.name: _BY_TYPE[field.type] for field in FIELD
 _CHECKS["text"] = _check_memory
 _CHECKS["essence"] = _check_essence
 _OPTIONAL = frozenset(field.name for field in FIELDS if field.default is None and not field.required)
-_values = attrgetter(*_CHECKS)
-# What a draft holds where nothing was given; no text is that object.
-_LEFT_OUT = _values(Draft(text=cast(str, object())))
-_BY_PLACE = tuple(_CHECKS.items())
-_PLACES = range(len(_BY_PLACE))
+_given = differing(Draft(text=cast(str, object())), tuple(_CHECKS))  # no text is that object

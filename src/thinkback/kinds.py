@@ -36,7 +36,8 @@ _ROWS = (
     ),
 )
 _HINTS = tuple(dict.fromkeys(hint for hints, _ in _ROWS for hint in hints))
-_SOME_HINT = ("ever", *(hint for hint in _HINTS if "ever" not in hint))  # each hint holds one of these
+_SHARED = ("ever", " like ", " want ")
+_SOME_HINT = (*_SHARED, *(hint for hint in _HINTS if not any(map(hint.__contains__, _SHARED))))  # each hint holds one
 
 
 def suggested_kind(text: str, speaker: str | None = None) -> Kind:

@@ -9,7 +9,6 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Seq
 from dataclasses import field, replace
 from datetime import datetime
 from functools import cache
-from operator import attrgetter
 from typing import Any, Generic, Literal, Self, TypeVar, cast
 
 import numpy as np
@@ -21,7 +20,7 @@ from thinkback.errors import Notice
 from thinkback.fields import STANDING, TIMES, Kind, Priority, Tier
 from thinkback.passages import Span
 from thinkback.plain import brief, plain
-from thinkback.values import dataclass, maker
+from thinkback.values import copier, dataclass
 
 DropCode = Literal[
     "duplicate", "reflection_share", "budget", "diversity", "relevance"
@@ -245,13 +244,13 @@ class Record:
     @classmethod
     def of(cls, stored: StoredRecord) -> Self:
         """The record of a stored version."""
-        return _with_datetimes(cls, stored, {})
+        return _with_datetimes(cls, stored)
 
     @classmethod
     def of_many(cls, stored: Iterable[StoredRecord]) -> list[Self]:
         """The records of versions that were written together, which share times."""
-        known: dict[int, datetime] = {}
-        return [_with_datetimes(cls, one, known) for one in stored]
+        copied, known = _copier(cast(Hashable, cls)), _Datetimes()
+        return [copied(one, known) for one in stored]
 
     def to_dict(self) -> dict[str, Any]:
         """The fields as JSON carries them; times in ISO 8601."""
@@ -282,7 +281,7 @@ class Edge:
     @classmethod
     def of(cls, stored: StoredEdge) -> Self:
         """The edge of a stored one."""
-        return _with_datetimes(cls, stored, {})
+        return _with_datetimes(cls, stored)
 
     def other(self, id: str) -> str:
         """The end that is not `id`."""
@@ -301,7 +300,7 @@ class Judgement:
     @classmethod
     def of(cls, stored: StoredJudgement) -> Self:
         """The judgement of a stored one."""
-        return _with_datetimes(cls, stored, {})
+        return _with_datetimes(cls, stored)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -321,26 +320,28 @@ class JournalEntry:
     def of(cls, stored: StoredEntry) -> Self:
         """The entry of a stored one."""
         changed = replace(stored, before=with_datetimes(stored.before), after=with_datetimes(stored.after))
-        return _with_datetimes(cls, changed, {})
+        return _with_datetimes(cls, changed)
 
 
-def _with_datetimes(cls: type[T], stored: object, known: dict[int, datetime]) -> T:
-    """An instance of the public class; `known` holds times that were converted, as most times of a memory are equal."""
-    times, values_of, make = _shape(cast(Hashable, cls))
-    values = list(values_of(stored))
-    for place in times:
-        if (moment := values[place]) is not None:
-            values[place] = known.get(moment) or known.setdefault(moment, from_us(moment))
-    made: T = make(values)
+class _Datetimes(dict[int | None, datetime | None]):
+    """The datetimes of moments, each made once, as most times of a memory are equal."""
+
+    def __missing__(self, moment: int | None) -> datetime | None:
+        made = self[moment] = None if moment is None else from_us(moment)
+        return made
+
+
+def _with_datetimes(cls: type[T], stored: object) -> T:
+    """An instance of the public class."""
+    made: T = _copier(cast(Hashable, cls))(stored, _Datetimes())
     return made
 
 
 @cache
-def _shape(cls: Hashable) -> tuple[list[int], Callable[[object], tuple[Any, ...]], Callable[[Iterable[Any]], Any]]:
-    """Which of a class's fields are times, what reads all of another's of the same names, and what makes an instance of them."""
-    names: tuple[str, ...] = cls.__slots__  # type: ignore[attr-defined]
-    times = [place for place, name in enumerate(names) if name in _TIMES]
-    return times, attrgetter(*names), maker(cast(type[Any], cls))
+def _copier(cls: Hashable) -> Callable[[object, _Datetimes], Any]:
+    """What makes an instance of a public class of what the store keeps."""
+    made = cast(type[Any], cls)
+    return copier(made, looked_up=_TIMES.intersection(made.__slots__))
 
 
 def with_datetimes(fields: Mapping[str, Any]) -> dict[str, Any]:

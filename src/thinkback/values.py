@@ -3,10 +3,10 @@
 The standard decorator compiles six functions for every frozen class, half a millisecond together, which was the largest part of
 the start of a process. Here it only collects the fields, so `fields`, `replace`, pattern matching and type checkers see an
 ordinary dataclass. `__init__`, `__eq__` and `__hash__` are compiled at their first call; the other methods are shared.
-`maker` gives a faster way than `__init__` to make many instances.
+`maker` and `copier` make many instances faster than `__init__` does; `reader` and `differing` read their fields.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 T = TypeVar("T")
@@ -144,11 +144,57 @@ def maker(
     Values of the names in `reads` go through its functions. It fills an instance of an open class with the same slots and then
     makes it one of `cls`, in a fifth of the time that setting each slot through its descriptor takes.
     """
-    slots: tuple[str, ...] = cls.__slots__  # type: ignore[attr-defined]
-    given: dict[str, Any] = {"cls": cls, "Open": type(cls.__name__, cls.__bases__, {"__slots__": slots})}
-    given |= {f"read_{name}": read for name, read in (reads or {}).items()}
-    targets = ", ".join(f"made.{name}" for name in names or slots)
-    body = "".join(f" made.{name} = read_{name}(made.{name})\n" for name in reads or ())
-    exec(f"def make(values):\n made = Open()\n {targets}, = values\n{body} made.__class__ = cls\n return made", given)
-    make: Callable[[Iterable[Any]], T] = given["make"]
-    return make
+    targets = ", ".join(f"made.{name}" for name in names or _slots(cls))
+    lines = [f"{targets}, = values", *(f"made.{name} = read_{name}(made.{name})" for name in reads or ())]
+    return _making(cls, "values", lines, {f"read_{name}": read for name, read in (reads or {}).items()})
+
+
+def copier(cls: type[T], given: Sequence[str] = (), looked_up: Collection[str] = ()) -> Callable[..., T]:
+    """A function that makes instances of a frozen, slotted class from an object that has fields of the same names.
+
+    `copy(source, *values)` takes the values of the fields `given`; after them, if there are fields `looked_up`, a mapping from
+    what the source holds in those to what the copy gets.
+    """
+    parameters = ["source", *given, *(["known"] if looked_up else [])]
+    values = {name: f"known[source.{name}]" if name in looked_up else f"source.{name}" for name in _slots(cls)}
+    values |= {name: name for name in given}
+    return _making(cls, ", ".join(parameters), [f"made.{name} = {value}" for name, value in values.items()], {})
+
+
+def reader(
+    names: Sequence[str], writes: Mapping[str, Callable[[Any], Any]] | None = None
+) -> Callable[[Any], tuple[Any, ...]]:
+    """A function that returns these attributes of an object as a tuple; those of the names in `writes` go through its functions.
+
+    It asks for each by name, which Python does faster for objects of one slotted class than `attrgetter` can.
+    """
+    writes = writes or {}
+    parts = (f"write_{name}(source.{name})" if name in writes else f"source.{name}" for name in names)
+    return _function(
+        "source", [f"return {', '.join(parts)},"], {f"write_{name}": write for name, write in writes.items()}
+    )
+
+
+def differing(default: object, names: Sequence[str]) -> Callable[[Any], list[str]]:
+    """A function that returns which of these attributes of an object are not the very ones that `default` has."""
+    lines = [f"if source.{name} is not default_{name}: found.append({name!r})" for name in names]
+    return _function(
+        "source", ["found = []", *lines, "return found"], {f"default_{name}": getattr(default, name) for name in names}
+    )
+
+
+def _slots(cls: type[Any]) -> tuple[str, ...]:
+    slots: tuple[str, ...] = cls.__slots__
+    return slots
+
+
+def _making(cls: type[T], parameters: str, lines: Sequence[str], given: dict[str, Any]) -> Callable[..., T]:
+    """A function that fills an instance of an open class with the same slots, `made`, and then makes it one of `cls`."""
+    given = {"cls": cls, "Open": type(cls.__name__, cls.__bases__, {"__slots__": _slots(cls)}), **given}
+    return _function(parameters, ["made = Open()", *lines, "made.__class__ = cls", "return made"], given)
+
+
+def _function(parameters: str, lines: Sequence[str], given: dict[str, Any]) -> Callable[..., Any]:
+    exec(f"def function({parameters}):\n " + "\n ".join(lines), given)
+    made: Callable[..., Any] = given["function"]
+    return made

@@ -268,6 +268,8 @@ def _check_progress(last: Mapping[int, StoredRecord], waiting: Mapping[int, Stor
 
 
 def _size(vector: Any) -> int:
+    if isinstance(vector, np.ndarray):
+        return vector.size
     try:
         return int(np.size(vector))
     except ValueError:

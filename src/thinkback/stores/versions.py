@@ -2,21 +2,18 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from operator import attrgetter
 from typing import Any
 
 from thinkback.errors import InvalidInput
 from thinkback.inputs import check_interval
 from thinkback.model import Draft, Passages, StoredRecord
-from thinkback.values import maker
+from thinkback.values import copier
 
 LastPositions = Callable[[Sequence[str]], Mapping[str, int]]  # the last position in each of these threads
 
 
 _SET = ("id", "position", "created_at", "updated_at", "recorded_at", "retired_at", "embedded", "claim", "claimed_at")
-_TAKEN = tuple(name for name in StoredRecord.__slots__ if name not in _SET)  # from the draft as they are
-_values = attrgetter(*_TAKEN)
-_made = maker(StoredRecord, (*_TAKEN, *_SET))
+_copied = copier(StoredRecord, _SET)  # the other fields are taken from the draft as they are
 
 
 def first_version(draft: Draft, id: str, position: int | None, now: int) -> StoredRecord:
@@ -27,7 +24,7 @@ def first_version(draft: Draft, id: str, position: int | None, now: int) -> Stor
     claim = draft.confidence if draft.claim is None else draft.claim
     claimed = recorded if draft.claimed_at is None else draft.claimed_at
     embedded = draft.vector is not None
-    return _made((*_values(draft), id, position, created, updated, recorded, None, embedded, claim, claimed))
+    return _copied(draft, id, position, created, updated, recorded, None, embedded, claim, claimed)
 
 
 def passages_checked(text: str, passages: Passages) -> Passages:

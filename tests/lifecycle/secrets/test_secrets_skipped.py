@@ -116,6 +116,12 @@ def test_patterns_that_cannot_match_find_nothing(text):
     assert detect.secrets(text) == found
 
 
+@given(st.text(alphabet="ab7_+/=.~%- \n:éA²", max_size=40).map(str.lower))
+def test_digits_and_long_runs_are_found_as_the_patterns_find_them(lowered):
+    assert detect._has_digit(lowered) == bool(detect._DIGIT(lowered))
+    assert detect._has_long_run(lowered) == bool(detect._LONG_RUN(lowered))
+
+
 def test_no_secret_is_shorter_than_the_shortest_text_that_is_searched():
     widths = [_parser.parse(one.source, one.flags).getwidth()[0] for one in detect.PATTERNS if one.words]
     assert min(widths) >= detect._SHORTEST
@@ -191,3 +197,15 @@ def test_a_thread_of_many_memories_is_searched_once(monkeypatch):
     monkeypatch.setattr("thinkback.lifecycle.secrets.door.secrets_in_name", listening)
     Door().admit([Draft(text=f"number {n}", thread="chat") for n in range(5)])
     assert searched == ["chat"]
+
+
+def test_a_secret_in_a_speaker_of_many_memories_is_found_in_each():
+    drafts = [Draft(text=f"number {n}", speaker="pw: hunter2horse", thread="chat") for n in range(3)]
+    _, notice = Door().admit([*drafts, Draft(text="no more", speaker="Ines", thread="chat")])
+    assert notice is not None
+    assert "password in 3 memories" in notice.message
+
+
+def test_a_secret_in_a_source_counts_beside_one_in_a_thread():
+    draft = Draft(text="a", source="pw: hunter2horse", thread="AKIA" + "ABCDEFGH23456777")
+    assert Door().checked(draft)[1] == {"password", "AWS access key"}

@@ -50,7 +50,7 @@ def _possible(lowered: str) -> list[Pattern]:
     """The patterns that may match, in the order of the table. Most texts have none of the words, so this is what a write pays."""
     long, numbered = len(lowered) >= _LONG, _has_digit(lowered)
     words: list[str] = []
-    if long and _LONG_RUN(lowered):
+    if long and _has_long_run(lowered):
         words = list(filter(lowered.__contains__, _BY_WORD))
     elif any(map(lowered.__contains__, _ROOTS if numbered else _ROOTS_OF_LETTERS)):
         words = list(filter(lowered.__contains__, _SPOKEN))
@@ -64,7 +64,12 @@ def _possible(lowered: str) -> list[Pattern]:
 
 def _has_digit(text: str) -> bool:
     """The same as a search for `\\d`, which reads letter by letter."""
-    return any(map(text.__contains__, "0123456789")) if text.isascii() else _DIGIT(text) is not None
+    return len(text.encode().translate(None, b"0123456789")) < len(text) if text.isascii() else _DIGIT(text) is not None
+
+
+def _has_long_run(lowered: str) -> bool:
+    """The same as a match of `_LONG_RUN`, which reads letter by letter."""
+    return _RUN in lowered.encode().translate(_AS_RUNS) if lowered.isascii() else _LONG_RUN(lowered) is not None
 
 
 def secrets_in_name(name: str) -> list[Secret]:
@@ -215,6 +220,8 @@ _LONG = 14  # a key of a known format has at least so many characters in a row
 _SIGNS = r"a-z0-9_+/=.~%-"
 # Word by word from the beginning: a search would begin again at every letter.
 _LONG_RUN = re.compile(rf"(?:[{_SIGNS}]{{0,{_LONG - 1}}}+[^{_SIGNS}]++)*+[{_SIGNS}]{{{_LONG}}}").match
+_RUN = b"x" * _LONG
+_AS_RUNS = bytes(b"x"[0] if re.match(f"[{_SIGNS}]", chr(sign)) else b" "[0] for sign in range(256))
 _MANY_DIGITS = re.compile(rf"(?:\d{_BETWEEN}?){{{min(_CARD_LENGTHS)}}}").search
 _LONG_TOKEN = re.compile(r"(?<![a-z0-9_-])[a-z0-9_-]{24}").search
 

@@ -5,7 +5,6 @@ A message names the kinds of secrets that were found and nothing of them, so it 
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from operator import attrgetter
 from typing import Any, TypeVar
 
 from thinkback.errors import Action, InvalidInput, Notice, Remedy
@@ -19,17 +18,21 @@ from thinkback.lifecycle.secrets.detect import (
     secrets_in_name,
 )
 from thinkback.model import Draft, StoredRecord
-from thinkback.values import dataclass
+from thinkback.values import dataclass, reader
 
 CODE = "likely_secret"
 Storable = TypeVar("Storable", Draft, StoredRecord)
 TEXTS = ("text", "essence", "source", "speaker")
 _CHECKED = (*TEXTS, "thread", "id", "tags", "metadata")
-_values = attrgetter(*_CHECKED)
+_values = reader(_CHECKED)
 
 
 def _kinds_in_name(name: str) -> set[str]:
     return {secret.what for secret in secrets_in_name(name)}
+
+
+def _kinds_in_text(text: str) -> set[str]:
+    return {secret.what for secret in secrets(text)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,10 +46,11 @@ class Door:
 
     def admit(self, drafts: Sequence[Draft]) -> tuple[list[Draft], Notice | None]:
         """The drafts as they may be stored, and a warning if secrets were found."""
-        in_thread, redacts = _NamesOnce().__getitem__, self.policy == "redact"
+        in_thread, in_speaker = _Once(_kinds_in_name).__getitem__, _Once(_kinds_in_text).__getitem__
+        redacts = self.policy == "redact"
         admitted, every = list[Draft](), list[set[str]]()
         for draft in drafts:
-            if found := kinds(_values(draft), in_thread):
+            if found := kinds(_values(draft), in_thread, in_speaker):
                 every.append(found)
             admitted.append(_clean(draft) if found and redacts else draft)
         return admitted, self.notice(set().union(*every), len(every)) if every else None
@@ -88,19 +92,27 @@ def secrets_by_field(given: Callable[[str], Any]) -> Iterator[tuple[str, Secret]
         yield from (("metadata", secret) for secret in json_secrets(metadata))
 
 
-class _NamesOnce(dict[str, set[str]]):
-    """The kinds of likely secrets in names; many memories have the same thread."""
+Kinds = Callable[[str], set[str]]
+
+
+class _Once(dict[str, set[str]]):
+    """The kinds of likely secrets in each name, looked for once; many memories have the same thread and the same speaker."""
+
+    __slots__ = ("_find",)
+
+    def __init__(self, find: Kinds) -> None:
+        self._find = find
 
     def __missing__(self, name: str) -> set[str]:
-        self[name] = _kinds_in_name(name)
-        return self[name]
+        found = self[name] = self._find(name)
+        return found
 
 
-def kinds(values: Sequence[Any], in_thread: Callable[[str], set[str]] = _kinds_in_name) -> set[str]:
+def kinds(values: Sequence[Any], in_thread: Kinds = _kinds_in_name, in_speaker: Kinds = _kinds_in_text) -> set[str]:
     """The kinds of likely secrets in the values of the fields that are checked."""
     text, essence, source, speaker, thread, id, tags, metadata = values
     found = secrets(text) if isinstance(text, str) else []
-    for said in (essence, source, speaker, *tags) if tags else (essence, source, speaker):
+    for said in (essence, *tags) if tags else (essence,):
         if isinstance(said, str):
             found += secrets(said)
     if isinstance(id, str):
@@ -108,6 +120,9 @@ def kinds(values: Sequence[Any], in_thread: Callable[[str], set[str]] = _kinds_i
     if metadata:
         found += json_secrets(metadata)
     named = in_thread(thread) if isinstance(thread, str) else set()
+    for name in (source, speaker):
+        if isinstance(name, str) and (also := in_speaker(name)):
+            named = named | also
     return named.union(secret.what for secret in found) if found else named
 
 

@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Callable, Sequence
-from operator import attrgetter
 from typing import Any
 
 import apsw
@@ -10,7 +9,7 @@ import apsw
 from thinkback.fields import FIELDS, VALUES, names
 from thinkback.inputs import canonical_json
 from thinkback.model import StoredRecord
-from thinkback.values import maker
+from thinkback.values import maker, reader
 
 NAMES = names(FIELDS)
 # Accesses that were counted since a version was written stand in two small tables; see `accesses`.
@@ -40,9 +39,7 @@ _WRITE: dict[str, Callable[[Any], Any]] = {
     "object": lambda data: canonical_json(data) if data else "{}",
     "flag": int,
 }
-_WRITE_AT = tuple((place, _WRITE[field.type]) for place, field in enumerate(FIELDS) if field.type in _WRITE)
 _made = maker(StoredRecord, NAMES, {field.name: _READ[field.type] for field in FIELDS if field.type in _READ})
-_values = attrgetter(*NAMES)
 _PYTHON_TYPES = {"integer": int, "count": int, "time": int, "flag": int, "fraction": float}
 _EMPTY = frozenset(field.name for field in FIELDS if field.default is None and not field.required)
 _sound: set[tuple[type, ...]] = set()  # the types of rows that were found sound
@@ -64,12 +61,10 @@ def _check_types(types: tuple[type, ...]) -> None:
     _sound.add(types)
 
 
-def to_row(record: StoredRecord) -> tuple[Any, ...]:
-    """The values of a record's columns."""
-    values = list(_values(record))
-    for place, write in _WRITE_AT:
-        values[place] = write(values[place])
-    return tuple(values)
+# The values of a record's columns; made by `reader`, so that a row costs one call.
+to_row: Callable[[StoredRecord], tuple[Any, ...]] = reader(
+    NAMES, {field.name: _WRITE[field.type] for field in FIELDS if field.type in _WRITE}
+)
 
 
 NO_LIMIT = -1  # LIMIT -1 returns every row

@@ -26,7 +26,7 @@ def add(
     """Write validated drafts; `new_ids(n)` gives ids to those without one."""
     records = _records(connection, drafts, now, new_ids)
     seqs = counters.take_seqs(connection, len(records))
-    _put_vectors(connection, list(zip(seqs, drafts, strict=True)), space)
+    _put_vectors(connection, seqs, drafts, space)
     insert(connection, seqs, records, counters.bump(connection))
     fulltext.put(connection, zip(seqs, records, strict=True))
     return records
@@ -61,24 +61,27 @@ def _last_positions(connection: apsw.Connection, threads: Sequence[str]) -> dict
 
 
 def _put_vectors(
-    connection: apsw.Connection, numbered: Sequence[tuple[int, Draft]], space: EmbeddingSpace | None
+    connection: apsw.Connection, seqs: Sequence[int], drafts: Sequence[Draft], space: EmbeddingSpace | None
 ) -> None:
-    given = [(seq, draft.vector) for seq, draft in numbered if draft.vector is not None]
+    given = [draft.vector for draft in drafts if draft.vector is not None]
     if given:
         live = generations.live_for(connection, space)
-        unit = generations.unit_rows([vector for _, vector in given], live.space.dimensions)
-        generations.put_new(connection, live.number, [seq for seq, _ in given], unit)
+        unit = generations.unit_rows(given, live.space.dimensions)
+        having = [seq for seq, draft in zip(seqs, drafts, strict=True) if draft.vector is not None]
+        generations.put_new(connection, live.number, having, unit)
         long = {
-            seq: passages_checked(draft.text, draft.passages) for seq, draft in numbered if draft.passages is not None
+            seq: passages_checked(draft.text, draft.passages)
+            for seq, draft in zip(seqs, drafts, strict=True)
+            if draft.passages is not None
         }
         generations.put_passages(connection, live, long)
 
 
 def insert(connection: apsw.Connection, seqs: Sequence[int], records: Sequence[StoredRecord], change: int) -> None:
     """Write rows and tags; the caller writes full text and vectors."""
-    numbered = list(zip(seqs, records, strict=True))
-    connection.executemany(rows.INSERT, ((*rows.to_row(record), seq, change) for seq, record in numbered))
-    tagged = ((tag, seq) for seq, record in numbered for tag in record.tags)
+    made = map(rows.to_row, records)
+    connection.executemany(rows.INSERT, ((*row, seq, change) for seq, row in zip(seqs, made, strict=True)))
+    tagged = ((tag, seq) for seq, record in zip(seqs, records, strict=True) for tag in record.tags)
     connection.executemany("INSERT INTO memory_tags (tag, seq) VALUES (?, ?)", tagged)
 
 
