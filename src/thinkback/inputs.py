@@ -50,6 +50,7 @@ _ELSEWHERE = {
     **dict.fromkeys(("embedding",), "vector"),
 }
 Check = Callable[[Any, str], Any]
+_MAPPINGS = (dict, Mapping)  # the first is told at once; a union would be made anew for every value
 Operators = Mapping[str, Any]
 
 
@@ -161,7 +162,8 @@ def draft(text: str, given: Mapping[str, Any]) -> Draft:
         _check_claim(given["confidence"])
     if not isinstance(text, str):
         check_text(text)
-    made = _BLANK | {"text": text, "metadata": {}}
+    made = _BLANK.copy()
+    made["text"], made["metadata"] = text, {}
     for name, value in given.items():
         if value is not None:
             made[name] = _CONVERTED[name](value, name) if name in _CONVERTED else value
@@ -187,7 +189,7 @@ def text_and_fields(item: str | Mapping[str, Any]) -> tuple[str, Mapping[str, An
     """The text and the other fields of one of many memories to remember."""
     if isinstance(item, str):
         return item, {}
-    if not isinstance(item, dict | Mapping):
+    if not isinstance(item, _MAPPINGS):
         raise InvalidInput(f"a memory is a text or a mapping, not {type(item).__name__}", code="not_text")
     if "text" not in item:
         raise InvalidInput(f"a memory needs a text; got only {', '.join(item) or 'nothing'}", code="no_text")
@@ -321,7 +323,7 @@ def check_tags(value: Any, name: str = "tags") -> tuple[str, ...]:
 
 def check_metadata(value: Any, name: str = "metadata") -> Mapping[str, Any]:
     """A JSON object: string keys, finite numbers, at most 50 levels deep."""
-    if not isinstance(value, dict | Mapping):  # the first is told at once
+    if not isinstance(value, _MAPPINGS):
         raise InvalidInput(f"{name} must be a JSON object, not {type(value).__name__}", code="not_json")
     return (
         value if not value else {_check_key(key, name): _plain_json(value[key], f"{name}[{key!r}]", 1) for key in value}

@@ -46,7 +46,10 @@ def suggested_kind(text: str, speaker: str | None = None) -> Kind:
         return "observation"
     read = text[:LONGEST_READ]
     lowered = read.lower()
-    if not any(map(lowered.__contains__, _SOME_HINT)):
+    for hint in _SOME_HINT:
+        if hint in lowered:
+            break
+    else:
         return "observation"
     found = set(filter(lowered.__contains__, _HINTS))
     # A pattern that ignores case takes letters that are not ASCII for others, which hints do not.

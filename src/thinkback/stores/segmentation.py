@@ -40,4 +40,4 @@ def needs_spaces(text: str) -> bool:
 
 def segment(text: str) -> str:
     """Put spaces around each character that is a word of its own in the index; the rest is unchanged."""
-    return " ".join(_spaced().split(text)) if needs_spaces(text) else text
+    return text if text.isascii() or not needs_spaces(text) else " ".join(_spaced().split(text))

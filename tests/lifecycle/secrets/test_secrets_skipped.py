@@ -118,8 +118,7 @@ def test_patterns_that_cannot_match_find_nothing(text):
 
 @given(st.text(alphabet="ab7_+/=.~%- \n:éA²", max_size=40).map(str.lower))
 def test_digits_and_long_runs_are_found_as_the_patterns_find_them(lowered):
-    assert detect._has_digit(lowered) == bool(detect._DIGIT(lowered))
-    assert detect._has_long_run(lowered) == bool(detect._LONG_RUN(lowered))
+    assert detect._signs(lowered) == (bool(detect._DIGIT(lowered)), bool(detect._LONG_RUN(lowered)))
 
 
 def test_no_secret_is_shorter_than_the_shortest_text_that_is_searched():

@@ -48,12 +48,16 @@ def secrets(text: str) -> list[Secret]:
 
 def _possible(lowered: str) -> list[Pattern]:
     """The patterns that may match, in the order of the table. Most texts have none of the words, so this is what a write pays."""
-    long, numbered = len(lowered) >= _LONG, _has_digit(lowered)
+    long = len(lowered) >= _LONG
+    numbered, has_run = _signs(lowered)
     words: list[str] = []
-    if long and _has_long_run(lowered):
+    if has_run:
         words = list(filter(lowered.__contains__, _BY_WORD))
-    elif any(map(lowered.__contains__, _ROOTS if numbered else _ROOTS_OF_LETTERS)):
-        words = list(filter(lowered.__contains__, _SPOKEN))
+    else:
+        for root in _ROOTS if numbered else _ROOTS_OF_LETTERS:
+            if root in lowered:
+                words = list(filter(lowered.__contains__, _SPOKEN))
+                break
     if not words and not (long and numbered):
         return []
     places = {place for word in words for place in _BY_WORD[word] if numbered or not PATTERNS[place].numbered}
@@ -62,14 +66,12 @@ def _possible(lowered: str) -> list[Pattern]:
     return [PATTERNS[place] for place in sorted(places)]
 
 
-def _has_digit(text: str) -> bool:
-    """The same as a search for `\\d`, which reads letter by letter."""
-    return len(text.encode().translate(None, b"0123456789")) < len(text) if text.isascii() else _DIGIT(text) is not None
-
-
-def _has_long_run(lowered: str) -> bool:
-    """The same as a match of `_LONG_RUN`, which reads letter by letter."""
-    return _RUN in lowered.encode().translate(_AS_RUNS) if lowered.isascii() else _LONG_RUN(lowered) is not None
+def _signs(lowered: str) -> tuple[bool, bool]:
+    """Whether there is a digit and whether there is a long run, as the patterns find them, which read letter by letter."""
+    if not lowered.isascii():
+        return _DIGIT(lowered) is not None, _LONG_RUN(lowered) is not None
+    signs = lowered.encode()
+    return len(signs.translate(None, b"0123456789")) < len(signs), _RUN in signs.translate(_AS_RUNS)
 
 
 def secrets_in_name(name: str) -> list[Secret]:

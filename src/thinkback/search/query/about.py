@@ -95,7 +95,7 @@ def _hinted(lowered: str, words: Sequence[bytes]) -> bool:
 
 
 def _led(words: Sequence[bytes]) -> bool:
-    return any(word in _LED and before in _LEADS for before, word in pairwise(words))
+    return any(before in _LEADS for before, word in pairwise(words) if word in _LED)
 
 
 def _named(text: str, found: Anchor, now: Now) -> tuple[int, int] | None:

@@ -5,6 +5,7 @@ table needs no second tree, and the vectors of a generation lie together, in the
 """
 
 from collections.abc import Iterable, Mapping, Sequence
+from operator import is_
 from typing import Any
 
 import apsw
@@ -52,8 +53,10 @@ def unit_rows(rows: Sequence[Any] | NDArray[Any], dimensions: int) -> Vector:
         if shape != (dimensions,):
             message = f"vector {place} has shape {shape}; this store's vectors have {dimensions} numbers"
             raise InvalidInput(message, code="wrong_dimensions")
-    blocks = [_normalised(np.asarray(rows[at : at + _BLOCK]), at) for at in range(0, len(rows), _BLOCK)]
-    return blocks[0] if len(blocks) == 1 else np.concatenate(blocks)
+    given = np.asarray(rows)
+    parts = [given[at : at + _BLOCK] for at in range(0, len(rows), _BLOCK)]
+    blocks = [_normalised(part, number * _BLOCK) for number, part in enumerate(parts)]
+    return given if all(map(is_, blocks, parts)) else np.concatenate(blocks)
 
 
 def _normalised(rows: NDArray[Any], first: int) -> Vector:

@@ -24,8 +24,9 @@ _SUMMED = {
 }
 ACCESSES = ", ".join(_SUMMED.values())  # count and last access, of a query from SOURCE
 COLUMNS = ", ".join(_SUMMED.get(name, f'm."{name}"') for name in NAMES)  # of a query from SOURCE
-_MARKS = ", ".join("?" * (len(NAMES) + 2))
-INSERT = f"INSERT INTO memories ({', '.join(NAMES)}, seq, changed) VALUES ({_MARKS})"  # to_row, then seq and changed
+_MARKS = ",".join("?" * (len(NAMES) + 2))
+# Of to_row, then seq and changed; without spaces, as a statement is looked up by all its letters for every row.
+INSERT = f"INSERT INTO memories({','.join(NAMES)},seq,changed)VALUES({_MARKS})"
 
 # Most columns hold their field as it is; these types are written as JSON or as 0 and 1.
 _READ: dict[str, Callable[[Any], Any]] = {

@@ -46,7 +46,7 @@ def _records(
 
 def _refuse_taken(connection: apsw.Connection, ids: Sequence[str]) -> None:
     refuse_twins(ids)
-    sql = "SELECT m.id FROM memories m WHERE m.id IN (SELECT value FROM json_each(?)) AND m.retired_at IS NULL LIMIT 1"
+    sql = "SELECT m.id FROM json_each(?) j CROSS JOIN memories m ON m.id = j.value WHERE m.retired_at IS NULL LIMIT 1"
     taken = connection.execute(sql, (rows.listed(ids),)).get if ids else None
     if taken is not None:
         raise id_taken(taken)
