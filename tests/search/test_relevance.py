@@ -4,8 +4,8 @@ import math
 
 import numpy as np
 import pytest
+from codes import raises
 from engine_fixtures import toy_memory
-from tests.helpers.codes import raises
 
 import thinkback
 from thinkback.errors import InvalidInput

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.helpers.codes import raises
+from codes import raises
 
 import thinkback
 from thinkback.errors import MissingExtra, RecipeError
