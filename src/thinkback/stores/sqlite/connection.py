@@ -67,7 +67,7 @@ class Connections:
 
     @property
     def lasting(self) -> "Connections":
-        """Those that work on when this search is over."""
+        """The connections for work that goes on when a search is over."""
         return self
 
     @property
