@@ -45,6 +45,21 @@ def test_false_removes_a_part() -> None:
     assert [leg.name for leg in MEMINI.with_(legs={"vector": False}).legs] == ["keyword"]
 
 
+def test_the_same_changes_by_path_are_made_once() -> None:
+    changed = DEFAULT.with_paths({"legs.vector.index": "hnsw", "selection.limit": 5})
+    assert changed == DEFAULT.with_(legs={"vector": {"index": "hnsw"}}, selection={"limit": 5})
+    assert changed is DEFAULT.with_paths({"legs.vector.index": "hnsw", "selection.limit": 5})
+    assert DEFAULT.with_paths({"selection": {"limit": 5}}) == DEFAULT.with_(selection={"limit": 5})
+
+
+def test_equal_values_of_other_types_are_other_changes() -> None:
+    DEFAULT.with_paths({"selection.limit": 1, "selection.dedup": True})
+    with raises(RecipeError, "invalid_value"):
+        DEFAULT.with_paths({"selection.limit": True, "selection.dedup": True})
+    with raises(RecipeError, "invalid_value"):
+        DEFAULT.with_paths({"selection.limit": 1, "selection.dedup": 1})
+
+
 def test_another_fusion_starts_from_its_own_parameters() -> None:
     assert to_dict(MEMINI.with_(fusion={"name": "convex"}))["fusion"] == {"name": "convex", "cut": 0}
 

@@ -7,6 +7,7 @@ import hashlib
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import field, fields, is_dataclass
+from functools import lru_cache
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -174,7 +175,15 @@ class Recipe:
 
     def with_paths(self, paths: Mapping[str, Any]) -> "Recipe":
         """A changed copy, each change by its path: `{"signals.recency.weight": 0.3, "selection.limit": 5}`."""
+        if type(paths) is dict and all(type(value) in _PLAIN for value in paths.values()):
+            return _with_plain(self, tuple((path, value, type(value)) for path, value in paths.items()))
         return self.with_(**nested(paths))
+
+
+@lru_cache(maxsize=128)
+def _with_plain(recipe: Recipe, changes: tuple[tuple[str, Any, type], ...]) -> Recipe:
+    """Cached: building a recipe takes longer than most steps of a search. Types are told apart, as True is no 1."""
+    return recipe.with_(**nested({path: value for path, value, _ in changes}))
 
 
 def nested(paths: Mapping[str, Any]) -> dict[str, Any]:
@@ -196,6 +205,7 @@ def nested(paths: Mapping[str, Any]) -> dict[str, Any]:
     return tree
 
 
+_PLAIN = (str, int, float, bool)
 _IN_EVERY_RECIPE = ("fusion", "selection", "parsing")
 _WRITTEN = {int: "int", bool: "true or false, without quotes", str: "str"}
 
