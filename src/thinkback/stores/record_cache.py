@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import field, fields
+from itertools import repeat
 from operator import attrgetter
 from threading import Lock
 
@@ -131,7 +132,8 @@ class RecordCache:
         """Add records, unless the entries are of another state by now."""
         with self._lock:
             if self._at == (state.store_id, state.changes):
-                self._entries.update((id, (record, state.touches, state.changes)) for id, record in records.items())
+                entries = zip(records.values(), repeat(state.touches), repeat(state.changes), strict=False)
+                self._entries.update(zip(records, entries, strict=True))
         return records
 
 

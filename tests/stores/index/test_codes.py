@@ -42,6 +42,11 @@ def test_the_exact_cosine_is_within_the_bound(seed: int, size: int, dimensions: 
     near = blocks.reaching(coded, every[size // 2 :], floor)[-size:]
     assert near[exact >= floor].all()
     assert not near[exact < floor - 2 * (block.errors + 2e-5)].any()
+    count = max(1, size // 3)
+    kept = blocks.foremost(coded, every[size:], count) - size
+    worst = np.sort(exact)[-count]
+    assert np.isin(np.flatnonzero(exact >= worst), kept).all()
+    assert (exact[kept] >= worst - 4 * (block.errors.max() + 2e-5)).all()
 
 
 @pytest.mark.parametrize("dimensions", [1, 7, 384, 1040, 1536])

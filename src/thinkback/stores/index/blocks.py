@@ -52,12 +52,26 @@ class Blocks:
 
     def reaching(self, query: CodedQuery, rows: Rows, floor: float) -> NDArray[np.bool_]:
         """Which of a few rows may have a cosine of at least `floor`: of q · s·c the error of the query's codes is no part."""
+        nearly, off = self._closely(query, rows)
+        found: NDArray[np.bool_] = nearly + off >= floor
+        return found
+
+    def foremost(self, query: CodedQuery, rows: Rows, count: int) -> Rows:
+        """Those of a few rows that may be among the nearest `count` of them, by the same closer look."""
+        if len(rows) <= count:
+            return rows
+        nearly, off = self._closely(query, rows)
+        floor = np.partition(nearly - off, len(rows) - count)[len(rows) - count]
+        found: Rows = rows[nearly + off >= floor]
+        return found
+
+    def _closely(self, query: CodedQuery, rows: Rows) -> tuple[Floats, Floats]:
+        """The cosines of rows with the query, nearly, and how far off each may be."""
         some = list(self._split(rows))
         # vecdot runs on one thread; a threaded product would keep another core busy with waiting.
         products = np.vecdot(_codes(some).astype(np.float64), query.wide)
-        nearly = _of(some, "scales") * products + self._centres(query, rows) + _of(some, "errors")
-        found: NDArray[np.bool_] = nearly >= floor - ROUNDING
-        return found
+        off = _of(some, "errors").astype(np.float64) + ROUNDING
+        return _of(some, "scales") * products + self._centres(query, rows), off
 
     def _centres(self, query: CodedQuery, rows: Rows) -> Floats:
         """q·μ of the block of each row."""

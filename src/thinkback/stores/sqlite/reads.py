@@ -10,7 +10,7 @@ from thinkback.inputs import check_integer
 from thinkback.model import Filter, Scored, StoredRecord
 from thinkback.stores.sqlite.catalogue import Catalogue
 from thinkback.stores.sqlite.filters import Clause, clause
-from thinkback.stores.sqlite.rows import ACCESSES, NO_LIMIT, SOURCE, listed, select
+from thinkback.stores.sqlite.rows import ACCESSES, NO_LIMIT, SOURCE, listed, numbered, select
 
 _MOST_WRITTEN = 10_000
 _AT = "m.recorded_at <= ? AND (m.retired_at IS NULL OR m.retired_at > ?)"
@@ -31,9 +31,7 @@ def present(connection: apsw.Connection, ids: Sequence[str], catalogue: Catalogu
     others = [id for id in ids if id not in rows]
     found = get(connection, others, None) if others else {}
     if catalogue is not None and rows:
-        numbers = listed(catalogue.seqs[list(rows.values())].tolist())
-        known = select(connection, "WHERE m.seq IN (SELECT value FROM json_each(?))", (numbers,))
-        found |= {record.id: record for record in known}
+        found |= {record.id: record for record in numbered(connection, catalogue.seqs[list(rows.values())])}
     return found
 
 

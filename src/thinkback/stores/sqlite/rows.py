@@ -5,6 +5,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import apsw
+import numpy as np
+from numpy.typing import NDArray
 
 from thinkback.fields import FIELDS, VALUES, names
 from thinkback.inputs import canonical_json
@@ -13,7 +15,8 @@ from thinkback.values import maker, reader
 
 NAMES = names(FIELDS)
 # Accesses that were counted since a version was written stand in two small tables; see `accesses`.
-SOURCE = "memories m LEFT JOIN accesses settled ON settled.seq = m.seq LEFT JOIN recent_accesses recent ON recent.seq = m.seq"
+_COUNTED = "LEFT JOIN accesses settled ON settled.seq = m.seq LEFT JOIN recent_accesses recent ON recent.seq = m.seq"
+SOURCE = f"memories m {_COUNTED}"
 # Where nothing was counted the stored value is read as it is, so that a damaged one is noticed.
 _UNCOUNTED = "CASE WHEN settled.seq IS NULL AND recent.seq IS NULL THEN"
 _SUMMED = {
@@ -74,6 +77,14 @@ NO_LIMIT = -1  # LIMIT -1 returns every row
 def select(connection: apsw.Connection, tail: str, bindings: Sequence[Any] = ()) -> list[StoredRecord]:
     """The records of `SELECT … FROM SOURCE <tail>`."""
     return [to_record(row) for row in connection.execute(f"SELECT {COLUMNS} FROM {SOURCE} {tail}", bindings)]
+
+
+_BY_NUMBER = f"SELECT {COLUMNS} FROM carray(?) wanted CROSS JOIN memories m ON m.seq = wanted.value {_COUNTED}"
+
+
+def numbered(connection: apsw.Connection, seqs: NDArray[np.int64]) -> list[StoredRecord]:
+    """The records of some versions, in the order of the numbers given; SQLite reads those where they lie."""
+    return list(map(to_record, connection.execute(_BY_NUMBER, (apsw.carray(seqs),)).fetchall()))
 
 
 def listed(values: Sequence[str] | Sequence[int]) -> str:

@@ -36,7 +36,8 @@ _MOST_PASS = 2  # a graph is used if at least one row in so many passes the filt
 _MASKS_KEPT = 8
 _WORTH_A_LOOK = 8  # rows; fewer are read from the file as they are
 _FEW = 8  # if fewer than one row in so many passes, gathering them is cheaper than multiplying all
-_VERY_FEW = 48  # rows; so many are scored as they are
+_VERY_FEW = 512  # rows; so many are looked at closely
+_READ_AS_THEY_ARE = 48  # rows; so many are not worth a look
 
 
 _NO_ROWS: Rows = np.zeros(0, dtype=np.intp)
@@ -127,9 +128,11 @@ class Matrix:
         parts: list[Part] = []
         if limit > 0:
             chosen = self._chosen(passing)
-            if chosen.few is not None and len(chosen.few) <= _VERY_FEW and not chosen.owned:
-                return self._scored_from_file(asked, chosen.few, read)
-            parts = [*self._in_memory(asked, chosen), *self._in_blocks(asked, chosen, limit, approximately)]
+            rows = self._some_coded(asked, chosen, limit, approximately)
+            if rows is not None and len(rows) <= _VERY_FEW and not chosen.owned:
+                some = rows if len(rows) <= _READ_AS_THEY_ARE else self.blocks.foremost(asked.coded, rows, limit)
+                return self._scored_from_file(asked, some, read)
+            parts = [*self._in_memory(asked, chosen), *self._in_blocks(asked, chosen, rows)]
         if not parts:
             return _NO_ROWS, np.zeros(0)
         some = most_promising(parts, limit)
@@ -211,12 +214,16 @@ class Matrix:
             asked.products = last
         return [_alike(last[2], error, passing=None if chosen.owned == self.held else chosen.own)]
 
-    def _in_blocks(self, asked: Asked, chosen: Chosen, limit: int, approximately: bool) -> list[Part]:
+    def _some_coded(self, asked: Asked, chosen: Chosen, limit: int, approximately: bool) -> Rows | None:
+        """The coded rows that are looked at; None if it is all that pass."""
+        if chosen.few is None and approximately and self.graphs and chosen.count:
+            return self._near_by_graphs(asked.query, chosen, limit)
+        return chosen.few
+
+    def _in_blocks(self, asked: Asked, chosen: Chosen, rows: Rows | None) -> list[Part]:
         if not chosen.count:
             return []
-        query, most, rows = asked.coded, self.blocks.most_off(asked.coded), chosen.few
-        if rows is None and approximately and self.graphs:
-            rows = self._near_by_graphs(asked.query, chosen, limit)
+        query, most = asked.coded, self.blocks.most_off(asked.coded)
         if rows is None:
             if asked.estimates is None:
                 asked.estimates = self.blocks.estimates(query)
