@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from thinkback.stores.sqlite.columns import COLUMNS, Columns
+from thinkback.stores.sqlite.columns import COLUMNS, Columns, Ids
 
 NAMES = [name for name, _ in COLUMNS]
 
@@ -42,3 +42,25 @@ def test_an_older_state_keeps_its_rows_when_two_follow_from_it() -> None:
     first = Columns([rows(1)]).appended(1, rows(0))
     one, other = first.appended(2, rows(1)), first.appended(2, rows(0, 0))
     assert [columns["date"].tolist() for columns in (first, one, other)] == [[1, 0], [1, 0, 1], [1, 0, 0, 0]]
+
+
+def mapped(*ids: str) -> tuple[NDArray[np.uint8], NDArray[np.uint32]]:
+    """Ids as a segment holds them."""
+    spelled = [id.encode("utf-8", "surrogatepass") for id in ids]
+    return np.frombuffer(b"".join(spelled), np.uint8), np.cumsum([len(id) for id in spelled], dtype=np.uint32)
+
+
+def test_ids_are_the_same_from_segments_and_from_memory() -> None:
+    every = ["a", "été", "\ud800", "long" * 50, "later", "last"]
+    ids = Ids([mapped(*every[:2]), mapped(*every[2:4])])
+    ids.put(4, every[4:])
+    order = np.array([5, 0, 3, 1, 4, 2])
+    assert ids.of(order) == [every[row] for row in order]
+    assert ids.encoded(order) == [every[row].encode("utf-8", "surrogatepass") for row in order]
+
+
+def test_reading_all_ids_forgets_none_that_a_search_found() -> None:
+    ids = Ids([mapped(*map(str, range(30_000)))])
+    assert ids[7] == "7"
+    assert len(ids.encoded(np.arange(30_000))) == 30_000
+    assert ids.known(["7", "8"], 30_000) == {"7": 7}

@@ -28,6 +28,7 @@ _COLUMNS = (
 _CODED = tuple((name, np.uint8) for name in NUMBERED)
 COLUMNS = (*_COLUMNS, *_CODED)
 _IDS_KEPT = 20_000
+_SPELLING = ("utf-8", "surrogatepass")  # of ids in files
 
 
 class Columns(dict[str, NDArray[Any]]):
@@ -99,11 +100,22 @@ class Ids:
         known = self._read
         return [known.get(row) or self[row] for row in rows.tolist()]
 
+    def encoded(self, rows: Rows) -> list[bytes]:
+        """The ids of rows as files hold them; nothing of it is kept, as who writes an index reads them all."""
+        first = self._firsts[-1]
+        return [
+            bytes(self._stored(row)) if row < first else self._later[row - first].encode(*_SPELLING)
+            for row in rows.tolist()
+        ]
+
     def _spelled(self, row: int) -> str:
+        return str(self._stored(row), *_SPELLING)
+
+    def _stored(self, row: int) -> memoryview:
         segment = bisect(self._firsts, row) - 1
         spelled, ends = self._mapped[segment]
         place = row - self._firsts[segment]
-        return str(spelled[ends[place - 1] if place else 0 : ends[place]], "utf-8", "surrogatepass")
+        return spelled[ends[place - 1] if place else 0 : ends[place]]
 
     def put(self, size: int, ids: Sequence[str]) -> None:
         """Set the ids of the rows from `size` on; an interrupted refresh may have left others there."""

@@ -311,7 +311,7 @@ def _arrays(view: View, rows: NDArray[np.intp], parts: Sequence[Triples], exact:
     catalogue = view.catalogue
     found: dict[str, NDArray[Any]] = {name: catalogue.columns[name][rows] for name, _ in COLUMNS}
     found["seqs"] = catalogue.seqs[rows]
-    found |= _spelled([catalogue.ids[row].encode("utf-8", "surrogatepass") for row in rows.tolist()])
+    found |= _spelled(catalogue.ids.encoded(rows))
     if view.impact is not None:
         found["lengths"] = view.impact.lengths[rows].astype(np.int32)
     found |= postings.pack(parts)
