@@ -21,12 +21,13 @@ from thinkback.stores.sqlite.filters import clause
 from thinkback.stores.sqlite.fulltext import HISTORY
 from thinkback.stores.sqlite.rows import listed
 from thinkback.stores.sqlite.threads import NO_THREAD, UNPLACED, Line, Threads, lines, number_of
-from thinkback.values import dataclass
+from thinkback.values import dataclass, maker
 
 Mask = NDArray[np.bool_]
 Rows = NDArray[np.intp]
 T = TypeVar("T")
 
+_scored = maker(Scored, ("id", "score", "passage"))
 _MASKS_KEPT = 32
 _LINES_KEPT = 5_000
 _FEW = 8  # if fewer than one row in so many passes, only those are looked at
@@ -209,7 +210,7 @@ class Catalogue:
     def best(self, rows: Rows, scores: Floats, limit: int) -> list[Scored]:
         """The memories of rows with their scores, best first, ties by id."""
         found = sorted(zip((-scores).tolist(), self.ids.of(rows), strict=True))
-        return [Scored(id, -score) for score, id in found[:limit]]
+        return [_scored((id, -score, None)) for score, id in found[:limit]]
 
     def groups(self) -> dict[str, dict[str, int]]:
         """How many living rows have each kind, tier and priority, the most frequent first."""

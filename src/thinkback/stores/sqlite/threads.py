@@ -14,12 +14,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thinkback.model import SEQUENCE, StoredEdge
-from thinkback.values import dataclass
+from thinkback.values import copier, dataclass
 
 NO_THREAD, UNPLACED = 0, 1  # of memories in no thread, and of those without a position in theirs
 _LONG = 128  # memories; SQL looks around those of a longer thread, as few of it are asked for
 _MOST_APPENDED = 1024  # rows, and at most one in so many, that are not sorted
 _SHARE = 8
+
+_STEP = StoredEdge(from_id="", to_id="", kind=SEQUENCE)
+_edge_between = copier(StoredEdge, ("from_id", "to_id", "created_at"))  # the rest is that of a step
 
 Mask = NDArray[np.bool_]
 Rows = NDArray[np.intp]
@@ -62,9 +65,12 @@ class Line:
     def beside(self, place: int, mask: Mask) -> tuple[int | None, int | None]:
         """The places before and after one, among those that pass."""
         passes = self.passes(mask)
-        before = next((at for at in range(place - 1, -1, -1) if passes[at]), None)
-        after = next((at for at in range(place + 1, len(passes)) if passes[at]), None)
-        return before, after
+        before, after, end = place - 1, place + 1, len(passes)
+        while before >= 0 and not passes[before]:
+            before -= 1
+        while after < end and not passes[after]:
+            after += 1
+        return before if before >= 0 else None, after if after < end else None
 
     def around(self, place: int, mask: Mask, id_of: Callable[[int], str], created: int) -> list[StoredEdge]:
         """The edges from the memory before and to the memory after, among those that pass; by the id of the other end.
@@ -84,7 +90,7 @@ class Line:
         edge = self.edges.get((before, after, away))
         if edge is None:
             first, second = int(self.rows[before]), int(self.rows[after])
-            edge = StoredEdge(from_id=id_of(first), to_id=id_of(second), kind=SEQUENCE, created_at=created)
+            edge = _edge_between(_STEP, id_of(first), id_of(second), created)
             self.edges[before, after, away] = edge
         return edge
 
