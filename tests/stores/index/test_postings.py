@@ -22,6 +22,21 @@ def opened(arrays: dict[str, np.ndarray], rows: int) -> MappedPostings:
     return MappedPostings(0, rows, *(arrays[name] for name in names))
 
 
+def place_of(term: bytes, held: MappedPostings) -> slice:
+    return slice(*held.places([term], postings.hashes_of([term]))[0])
+
+
+def test_terms_of_equal_hashes_are_told_apart() -> None:
+    equal = [b"plumless", b"buckeroo"]  # which have the same CRC-32
+    assert crc32(equal[0]) == crc32(equal[1])
+    terms = [*equal, b"", b"cat", b"zebra", b"absent"]
+    held = opened(packed([[b"cat", equal[0]], [equal[0], equal[1]], [b"zebra"]]), 3)
+    found = [held.rows[slice(*place)].tolist() for place in held.places(terms, postings.hashes_of(terms))]
+    assert found == [[0, 1], [1], [], [0], [2], []]
+    only_one = opened(packed([[equal[1]]]), 1)
+    assert only_one.places(equal, postings.hashes_of(equal)) == [(0, 0), (0, 1)]
+
+
 @pytest.mark.parametrize("seed", range(5))
 def test_without_some_rows_it_is_as_if_they_had_never_been_there(seed: int) -> None:
     chance = random.Random(seed)
@@ -31,7 +46,7 @@ def test_without_some_rows_it_is_as_if_they_had_never_been_there(seed: int) -> N
     left = opened(postings.only(packed(texts), keep), int(keep.sum()))
     fresh = opened(packed([text for text, kept in zip(texts, keep, strict=True) if kept]), int(keep.sum()))
     for word in words:
-        ours, theirs = slice(*left.place(word)), slice(*fresh.place(word))
+        ours, theirs = place_of(word, left), place_of(word, fresh)
         assert left.rows[ours].tolist() == fresh.rows[theirs].tolist()
         assert left.frequencies[ours].tolist() == fresh.frequencies[theirs].tolist()
     held = bytes(left.spelled)
@@ -64,7 +79,7 @@ def test_postings_that_are_split_once_give_the_segments_that_each_row_by_itself_
                     expected.setdefault(part.terms[owner], {})[int(places[row]) % size] = f
         assert held.hashes.tolist() == sorted(crc32(term) for term in expected)
         for term, rows in expected.items():
-            place = slice(*held.place(term))
+            place = place_of(term, held)
             assert dict(zip(held.rows[place].tolist(), held.frequencies[place].tolist(), strict=True)) == rows
             assert held.rows[place].tolist() == sorted(rows)
         assert len(held.rows) == sum(map(len, expected.values()))

@@ -177,11 +177,11 @@ def test_occurrences_make_the_same_segment_in_any_order() -> None:
     terms, owners, rows = [b"cat", b"dog"], np.array([0, 0, 0, 1]), np.array([7, 7, 9, 7])
     for order in ([0, 1, 2, 3], [3, 2, 1, 0], [2, 0, 3, 1]):
         made = segment_of(terms, owners[order], rows[order], np.ones(4), 10)
-        assert made.places == {b"cat": (0, 2), b"dog": (2, 3)}
+        assert made.ranges == {b"cat": (0, 2), b"dog": (2, 3)}
         assert (made.rows.tolist(), made.frequencies.tolist()) == ([7, 9, 7], [2.0, 1.0, 1.0])
     weighed = segment_of(terms, owners, rows, np.array([1.0, 0.5, 0.25, 2.0]), 10)
     assert weighed.frequencies.tolist() == [1.5, 0.25, 2.0]
-    assert segment_of([], owners[:0], rows[:0], np.ones(0), 0).places == {}
+    assert segment_of([], owners[:0], rows[:0], np.ones(0), 0).ranges == {}
 
 
 def test_versions_are_found_with_and_without_gaps_between_them(tmp_path: Path) -> None:

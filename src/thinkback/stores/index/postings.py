@@ -3,8 +3,8 @@
 Terms stand in the order of their hash, so that one search finds several; their bytes are compared, so equal hashes do no harm.
 """
 
-from bisect import bisect_left
 from collections.abc import Iterator, Sequence
+from functools import cached_property
 from typing import Any
 from zlib import crc32
 
@@ -29,7 +29,7 @@ class Triples:
     frequencies: Floats
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class MappedPostings:
     """The postings of a segment whose first row is `first` in the catalogue."""
 
@@ -47,15 +47,26 @@ class MappedPostings:
         arrays = (self.hashes, self.spelled, self.spelled_ends, self.ends, self.rows, self.frequencies)
         return sum(array.nbytes for array in arrays)
 
-    def place(self, term: bytes) -> tuple[int, int]:
-        """Where the postings of a term begin and end."""
-        hashed, hashes = crc32(term), self.hashes.data
-        for place in range(bisect_left(hashes, hashed), len(hashes)):
-            if hashes[place] != hashed:
-                break
-            if self._term(place) == term:
-                return int(self.ends[place - 1]) if place else 0, int(self.ends[place])
-        return 0, 0
+    def places(self, terms: Sequence[bytes], hashes: NDArray[np.uint32]) -> list[tuple[int, int]]:
+        """Where the postings of each term begin and end; `hashes` are those of the terms, for all of which one search is enough."""
+        known, spelled, spelled_ends, ends = self._views
+        size, found = len(known), []
+        firsts = self.hashes.searchsorted(hashes).tolist()
+        for term, hashed, place in zip(terms, hashes.tolist(), firsts, strict=True):
+            while place < size and known[place] == hashed:
+                before = place - 1
+                if spelled[spelled_ends[before] if place else 0 : spelled_ends[place]] == term:
+                    found.append((ends[before] if place else 0, ends[place]))
+                    break
+                place += 1
+            else:
+                found.append((0, 0))
+        return found
+
+    @cached_property
+    def _views(self) -> tuple[memoryview, memoryview, memoryview, memoryview]:
+        """What tells where a term is; single numbers are read faster than through NumPy."""
+        return self.hashes.data, self.spelled.data, self.spelled_ends.data, self.ends.data
 
     def triples(self) -> Triples:
         """Everything, to write a segment anew."""
@@ -67,6 +78,11 @@ class MappedPostings:
     def _term(self, place: int) -> bytes:
         start = int(self.spelled_ends[place - 1]) if place else 0
         return self.spelled[start : int(self.spelled_ends[place])].tobytes()
+
+
+def hashes_of(terms: Sequence[bytes]) -> NDArray[np.uint32]:
+    """By what terms are found."""
+    return np.array([crc32(term) for term in terms], dtype=np.uint32)
 
 
 def split(parts: Sequence[Triples], places: NDArray[np.int64], size: int) -> Iterator[list[Triples]]:
@@ -113,7 +129,7 @@ def pack(parts: Sequence[Triples]) -> dict[str, NDArray[Any]]:
 def _sorted(
     terms: list[bytes], owners: NDArray[np.int64], rows: NDArray[np.int64], frequencies: Floats
 ) -> dict[str, NDArray[Any]]:
-    hashes = np.array([crc32(term) for term in terms], dtype=np.uint32)
+    hashes = hashes_of(terms)
     order = np.argsort(hashes, kind="stable")
     rank = np.empty(len(order), dtype=np.int64)
     rank[order] = np.arange(len(order))

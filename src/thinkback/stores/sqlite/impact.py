@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thinkback.model import REFLECTION, Filter, Floats
-from thinkback.stores.index.postings import MappedPostings
+from thinkback.stores.index.postings import MappedPostings, hashes_of
 from thinkback.stores.index.reach import foremost
 from thinkback.stores.sqlite import rarest
 from thinkback.stores.sqlite.bm25 import K1, B, idf
@@ -29,7 +29,9 @@ from thinkback.stores.stemming import STEMMED
 from thinkback.values import dataclass
 
 Term = bytes | tuple[bytes, ...]  # a term, or the forms of a word
-_STEMMED = STEMMED.encode()
+_Part = tuple[Segment | MappedPostings, int, int]  # where in a segment postings begin and end
+_STEMMED = (STEMMED.encode(),)
+_STEMMED_HASHES = hashes_of(_STEMMED)
 _REBUILD_SHARE = 4  # rebuilt from the index when the later segments hold more than a quarter of the first one's rows
 _REBUILD_ROWS = 2000
 _TOKENS_KEPT = 10_000
@@ -45,7 +47,7 @@ _MOST_GAINS = 2_000_000  # of terms that are kept; each takes 16 bytes
 class Found:
     """Where the postings of a term are: the segments with their ranges, in the order of the rows; and how many rows live."""
 
-    parts: tuple[tuple[Segment | MappedPostings, int, int], ...]
+    parts: tuple[_Part, ...]
     living: int
 
     def read(self) -> tuple[Rows, Floats]:
@@ -164,6 +166,7 @@ class Impact:
     def best(self, terms: Sequence[Term], catalogue: Catalogue, passing: Mask, limit: int) -> tuple[Rows, Floats]:
         """The rows with the highest positive scores, including ties with the last one, and their scores."""
         count, asked = int(np.count_nonzero(passing)), _Asked(self, catalogue)
+        self.look_up(terms, catalogue)
         if count <= min(_MOST_APART, len(passing) // _FEW):
             rows = np.flatnonzero(passing)
             scores = rarest.scored(asked, terms, rows)
@@ -191,15 +194,26 @@ class Impact:
     def find(self, term: bytes, catalogue: Catalogue) -> Found:
         """Where the postings of a term are."""
         found = self.found.get(term)
-        if found is None:
-            places = ((segment, *segment.place(term)) for segment in self.segments)
-            parts = tuple((segment, start, end) for segment, start, end in places if start < end)
-            found = Found(parts, sum(end - start for _, start, end in parts))
-            if catalogue.dead:
-                found = replace(found, living=int(np.count_nonzero(catalogue.alive[found.read()[0]])))
-            if len(self.found) >= _FOUND_KEPT:
-                self.found.clear()
-            self.found[term] = found
+        return self._find([term], catalogue)[term] if found is None else found
+
+    def look_up(self, terms: Sequence[Term], catalogue: Catalogue) -> None:
+        """Find the postings of several terms together, which costs less than one by one."""
+        forms = dict.fromkeys(form for term in terms for form in _forms(term))
+        if missing := [form for form in forms if form not in self.found]:
+            self._find(missing, catalogue)
+
+    def _find(self, terms: Sequence[bytes], catalogue: Catalogue) -> dict[bytes, Found]:
+        hashes, parts = hashes_of(terms), {term: list[_Part]() for term in terms}
+        for segment in self.segments:
+            for its_parts, (start, end) in zip(parts.values(), segment.places(terms, hashes), strict=True):
+                if start < end:
+                    its_parts.append((segment, start, end))
+        found = {term: Found(tuple(some), sum(end - start for _, start, end in some)) for term, some in parts.items()}
+        if catalogue.dead:
+            found = {term: replace(one, living=_living(one, catalogue)) for term, one in found.items()}
+        if len(self.found) + len(found) > _FOUND_KEPT:
+            self.found.clear()
+        self.found.update(found)
         return found
 
     def asked_again(self, term: Term) -> bool:
@@ -269,6 +283,15 @@ class _Asked:
                 scores[places] += self._index.added(weight, rows[places], frequencies)
 
 
+def _living(found: Found, catalogue: Catalogue) -> int:
+    return int(np.count_nonzero(catalogue.alive[found.read()[0]]))
+
+
+def _has_stems(segment: Segment | MappedPostings) -> bool:
+    """Whether a text has stems of a language other than English."""
+    return segment.places(_STEMMED, _STEMMED_HASHES) != [(0, 0)]
+
+
 def _forms(term: Term) -> tuple[bytes, ...]:
     return (term,) if isinstance(term, bytes) else term
 
@@ -332,7 +355,7 @@ def follow(old: Impact, connection: apsw.Connection, catalogue: Catalogue, delta
     places = dict(zip(catalogue.seqs[delta.appended].tolist(), delta.appended.tolist(), strict=True))
     segment, tail = postings_of(connection, PRESENT, places)
     lengths = extended(old.lengths, int(delta.appended[0]), tail)
-    stemmed = old.stemmed or segment.place(_STEMMED) != (0, 0)
+    stemmed = old.stemmed or _has_stems(segment)
     return _followed(old, merged((*old.segments, segment)), lengths, catalogue, delta, stemmed)
 
 
@@ -373,7 +396,7 @@ def measured(
     """The index of these segments; `lengths` are those of the rows."""
     here = lengths[: catalogue.size]
     words = int((here[catalogue.alive] if catalogue.dead else here).sum())
-    stemmed = any(segment.place(_STEMMED) != (0, 0) for segment in segments)
+    stemmed = any(_has_stems(segment) for segment in segments)
     shortest = int(here.min(where=here > 0, initial=_LONGEST))
     return Impact(segments, lengths, catalogue.size, words, living(catalogue), shortest, stemmed)
 

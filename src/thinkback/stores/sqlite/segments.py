@@ -18,10 +18,10 @@ Rows = NDArray[np.intp]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Segment:
-    """Postings of some rows; `places[term]` is the range of its entries in `rows` and `frequencies`."""
+    """Postings of some rows; `ranges[term]` is where its entries are in `rows` and `frequencies`."""
 
     documents: int
-    places: dict[bytes, tuple[int, int]]
+    ranges: dict[bytes, tuple[int, int]]
     rows: NDArray[np.int32]
     frequencies: Floats
 
@@ -30,15 +30,15 @@ class Segment:
         """What is added to its rows: they are the catalogue's."""
         return 0
 
-    def place(self, term: bytes) -> tuple[int, int]:
-        """Where the postings of a term begin and end."""
-        return self.places.get(term, (0, 0))
+    def places(self, terms: Sequence[bytes], _: NDArray[np.uint32]) -> list[tuple[int, int]]:
+        """Where the postings of each term begin and end."""
+        return [self.ranges.get(term, (0, 0)) for term in terms]
 
     def triples(self) -> Triples:
         """Every posting by itself; the ranges follow each other in the order of the terms."""
-        counts = [end - start for start, end in self.places.values()]
+        counts = [end - start for start, end in self.ranges.values()]
         return Triples(
-            list(self.places), np.repeat(np.arange(len(counts)), counts), self.rows.astype(np.int64), self.frequencies
+            list(self.ranges), np.repeat(np.arange(len(counts)), counts), self.rows.astype(np.int64), self.frequencies
         )
 
 
@@ -98,7 +98,7 @@ def _joined(segments: Iterable[Segment]) -> Segment:
     documents = 0
     for segment in segments:
         documents += segment.documents
-        for term, (start, end) in segment.places.items():
+        for term, (start, end) in segment.ranges.items():
             parts[term].append((segment, start, end))
     rows, frequencies, places, at = [], [], {}, 0
     for term, pieces in parts.items():
