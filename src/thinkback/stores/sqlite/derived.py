@@ -36,7 +36,7 @@ SEGMENT_ROWS = 16_384  # small enough to be written anew when one of them is for
 Exact = Callable[[Sequence[int], generations.Generation], tuple[NDArray[np.int64], Vector]]  # vectors in the file
 Mark = Callable[[str, str], None]
 NONCE = "index.nonce"
-GRAPH_SEGMENTS = 8  # that one graph is over: few graphs to search, and not too much to build anew after a forgetting
+GRAPH_SEGMENTS = 16  # that one graph is over: few graphs to search, and not too much to build anew after a forgetting
 _READ_AT_ONCE = 4096
 PAYS_FROM = 4096  # rows in memory only; fewer are read from the file in a moment
 
