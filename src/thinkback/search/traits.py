@@ -78,7 +78,7 @@ _SEPARATED = bytes(sign if sign < 128 and chr(sign).isalnum() else ord(" ") for 
 
 
 def words(text: str) -> list[str]:
-    """The runs of letters and digits; those of plain English as bytes, in a quarter of the time that the pattern takes."""
+    """The runs of letters and digits; those of plain English as bytes, in less than half the time of the pattern."""
     if not text.isascii():
         return _WORD.findall(text)
     return text.encode("ascii").translate(_SEPARATED).decode("ascii").split()
