@@ -7,6 +7,7 @@ Equal vectors would form islands that a search cannot leave, so only the first o
 
 from collections.abc import Callable, Sequence
 from functools import cached_property
+from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -124,11 +125,10 @@ def _measured(index: "Index", vectors: Vector, keys: Rows) -> tuple[int, float]:
 
 
 def _first_equal(vectors: Vector) -> Rows:
-    """For every row the first row that is equal to it, bit for bit."""
-    whole = np.ascontiguousarray(vectors).view(f"V{vectors.shape[1] * vectors.itemsize}").ravel()
-    _, first, which = np.unique(whole, return_index=True, return_inverse=True)
-    equal: Rows = first[which]
-    return equal
+    """For every row the first row that is equal to it, bit for bit; by digests, as sorting rows would copy them twice."""
+    first: dict[bytes, int] = {}
+    digests = (blake2b(row.tobytes(), digest_size=16).digest() for row in vectors)
+    return np.array([first.setdefault(digest, row) for row, digest in enumerate(digests)], dtype=np.intp)
 
 
 def _index_class() -> "type[Index]":
