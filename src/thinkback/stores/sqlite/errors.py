@@ -17,7 +17,8 @@ def translated(path: str) -> Iterator[None]:
     except (apsw.BusyError, apsw.LockedError) as error:
         raise StoreBusy(f"{path} is locked by another process ({error}); try again, or raise busy_timeout_s") from error
     except (apsw.CorruptError, apsw.NotADBError) as error:
-        raise StoreDamaged(f"{path} is damaged ({error}); it was not changed", remedy=Remedy(Action.CHECK)) from error
+        message = f"{path} is damaged ({error}); the transaction was rolled back"
+        raise StoreDamaged(message, remedy=Remedy(Action.CHECK)) from error
     except apsw.SQLError as error:
         if not damage.of_an_index(error):
             raise
