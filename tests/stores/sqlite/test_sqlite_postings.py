@@ -64,7 +64,7 @@ def _find_by_rare_terms(patch: pytest.MonkeyPatch, read_at_once: int) -> None:
     """Even if there are few postings; those of a term are read as a whole up to so many."""
     patch.setattr(rarest, "_PAYS_FROM", 0)
     patch.setattr(impact, "_READ_AT_ONCE", read_at_once)
-    patch.setattr(impact, "_MOST_GAINS", 0)
+    patch.setattr(impact, "MOST_GAINS", 0)
 
 
 @pytest.mark.parametrize("few", [1, impact._FEW])  # how few rows pass a filter that are scored apart

@@ -19,10 +19,11 @@ from thinkback.stores.sqlite import counters, fulltext, generations, keywords, l
 from thinkback.stores.sqlite.catalogue import Catalogue
 from thinkback.stores.sqlite.connection import PinnedConnection
 from thinkback.stores.sqlite.files import MEMORY
-from thinkback.stores.sqlite.impact import Gains, Impact
+from thinkback.stores.sqlite.impact import Impact
 from thinkback.stores.sqlite.index_cache import View
 from thinkback.stores.sqlite.rows import listed
 from thinkback.stores.sqlite.store import SqliteStore
+from thinkback.stores.sqlite.term_gains import Gains
 from thinkback.stores.sqlite.vector_search import Matrix
 from thinkback.values import dataclass
 

@@ -8,7 +8,7 @@ the term. The order of operations is FTS5's own, so a score is the same to the l
 index; rows added later are tokenised here and kept in small segments that are merged when they are of similar size.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import field, replace
 from typing import Any
 
@@ -25,11 +25,10 @@ from thinkback.stores.sqlite.catalogue import Catalogue, Delta, Mask, Rows, reti
 from thinkback.stores.sqlite.columns import extended
 from thinkback.stores.sqlite.fulltext import COLUMNS, HISTORY, PRESENT, TOKENIZER, WEIGHTS, tokenised
 from thinkback.stores.sqlite.segments import Segment, merged, postings_of, segment_of
+from thinkback.stores.sqlite.term_gains import MOST_GAINS, Found, Gain, Gains, Part, Term
 from thinkback.stores.stemming import STEMMED
 from thinkback.values import dataclass
 
-Term = bytes | tuple[bytes, ...]  # a term, or the forms of a word
-_Part = tuple[Segment | MappedPostings, int, int]  # where in a segment postings begin and end
 _STEMMED = (STEMMED.encode(),)
 _STEMMED_HASHES = hashes_of(_STEMMED)
 _REBUILD_SHARE = 4  # rebuilt from the index when the later segments hold more than a quarter of the first one's rows
@@ -40,86 +39,6 @@ _FOUND_KEPT = 500
 _READ_AT_ONCE = 512  # postings are read as fast as one row is looked up in a segment
 _MOST_APART = 2048  # rows that are looked up in the postings one by one
 _FEW = 32  # and at most one row in so many
-_MOST_GAINS = 2_000_000  # of terms that are kept; each takes 16 bytes
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Found:
-    """Where the postings of a term are: the segments with their ranges, in the order of the rows; and how many rows live."""
-
-    parts: tuple[_Part, ...]
-    living: int
-
-    def read(self) -> tuple[Rows, Floats]:
-        """The rows that hold the term, and its occurrences."""
-        if not self.parts:
-            return np.zeros(0, dtype=np.intp), np.zeros(0)
-        rows = np.concatenate([part.rows[start:end] for part, start, end in self.parts]).astype(np.intp)
-        rows += np.repeat([part.first for part, _, _ in self.parts], [end - start for _, start, end in self.parts])
-        found = np.concatenate([part.frequencies[start:end] for part, start, end in self.parts])
-        return rows, found.astype(np.float64, copy=False)
-
-    def most(self) -> float:
-        """The most occurrences in one row."""
-        return float(np.concatenate([part.frequencies[start:end] for part, start, end in self.parts]).max())
-
-    def at(self, rows: Rows) -> Iterator[tuple[Rows, Floats]]:
-        """The places of those rows, given in order, that hold the term, and its occurrences there."""
-        lows = [part.first + int(part.rows[start]) for part, start, _ in self.parts]
-        highs = [part.first + int(part.rows[end - 1]) + 1 for part, _, end in self.parts]
-        bounds = zip(np.searchsorted(rows, lows).tolist(), np.searchsorted(rows, highs).tolist(), strict=True)
-        for (part, start, end), (low, high) in zip(self.parts, bounds, strict=True):
-            if low < high:
-                held = part.rows[start:end]
-                wanted = (rows[low:high] - part.first).astype(held.dtype)
-                found = np.searchsorted(held, wanted)
-                places = np.flatnonzero(held[found] == wanted)
-                if len(places):
-                    yield places + low, part.frequencies[start + found[places]].astype(np.float64, copy=False)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Gain:
-    """What a term adds to the scores of its rows; a row stands once, in order, unless forms of a word share it."""
-
-    rows: Rows
-    gains: Floats
-    in_order: bool
-
-    @classmethod
-    def of(cls, parts: Sequence[tuple[NDArray[Any], Floats]]) -> "Gain":
-        rows = np.concatenate([np.zeros(0, dtype=np.intp), *(rows for rows, _ in parts)])
-        return cls(
-            rows, np.concatenate([np.zeros(0), *(gains for _, gains in parts)]), bool((rows[1:] > rows[:-1]).all())
-        )
-
-    def at(self, rows: Rows) -> Floats:
-        """What it adds to the scores of these rows."""
-        if not len(self.rows):
-            return np.zeros(len(rows))
-        places = np.searchsorted(self.rows, rows)
-        places[places == len(self.rows)] = 0
-        return np.where(self.rows[places] == rows, self.gains[places], 0.0)
-
-
-class Gains:
-    """The terms that were asked for, at one state of the index."""
-
-    def __init__(self, most: int = _MOST_GAINS) -> None:
-        self._found: dict[Term, Gain] = {}
-        self._size = 0
-        self._most = most
-
-    def get(self, term: Term) -> Gain | None:
-        return self._found.get(term)
-
-    def put(self, term: Term, parts: Sequence[tuple[NDArray[Any], Floats]]) -> Gain:
-        found = Gain.of(parts)
-        if self._size + len(found.rows) > self._most:
-            self._found, self._size = {}, 0
-        self._found[term] = found
-        self._size += len(found.rows) + 1
-        return found
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -203,7 +122,7 @@ class Impact:
             self._find(missing, catalogue)
 
     def _find(self, terms: Sequence[bytes], catalogue: Catalogue) -> dict[bytes, Found]:
-        hashes, parts = hashes_of(terms), {term: list[_Part]() for term in terms}
+        hashes, parts = hashes_of(terms), {term: list[Part]() for term in terms}
         for segment in self.segments:
             for its_parts, (start, end) in zip(parts.values(), segment.places(terms, hashes), strict=True):
                 if start < end:
@@ -272,7 +191,7 @@ class _Asked:
             return
         parts = sum(len(self._index.find(form, self._catalogue).parts) for form in _forms(term))
         few = hits <= _READ_AT_ONCE * min(len(rows), parts)
-        if known is None and (few or (hits <= _MOST_GAINS // 16 and self._index.asked_again(term))):
+        if known is None and (few or (hits <= MOST_GAINS // 16 and self._index.asked_again(term))):
             gain = self._index.gain(term, self._catalogue)
             if gain.in_order:
                 scores += gain.at(rows)
