@@ -8,7 +8,7 @@
 Every system runs in processes of its own: one fills it, a new one asks. The others' packages live in build/peers and build/engrava,
 made on the first run. Data are those of `benchmarks/core.py`. Each system answers with the ten best of keyword search and vector
 search together, in the way its own documentation gives; `floor` is tantivy and usearch with nothing around them; `hnsw` is
-`default` with an approximate index. Columns:
+`default` with an approximate index, `LanceDB refined` compares its best candidates exactly. Columns:
 
     cpu ms   median processor time of a new question, all threads together: what to compare on a machine that has other work
     again    the same for the same questions a second time, when everything they find was read before
@@ -49,6 +49,7 @@ PACKAGES = (
 HNSW = {"legs.vector.index": "hnsw"}
 TOP = 10
 POOL = 50  # candidates of each half before they are fused
+REFINED = 10  # times as many vectors as are wanted that LanceDB compares exactly
 
 Ask = Callable[[str, np.ndarray], object]  # a hybrid question
 Near = Callable[[np.ndarray], Sequence[int]]  # the numbers of the ten nearest memories
@@ -134,18 +135,25 @@ def fill_lancedb(data: core.Data, home: Path) -> None:
         table.create_index(metric="cosine", vector_column_name="vector", index_type="IVF_HNSW_SQ")
 
 
-def ask_lancedb(home: Path) -> tuple[Ask, Near]:
-    import lancedb
+def ask_lancedb(refine: int | None = None) -> Callable[[Path], tuple[Ask, Near]]:
+    def opened(home: Path) -> tuple[Ask, Near]:
+        import lancedb
 
-    table = lancedb.connect(home).open_table("memories")
+        table = lancedb.connect(home).open_table("memories")
 
-    def ask(text: str, vector: np.ndarray) -> object:
-        return table.search(query_type="hybrid").vector(vector).text(text).limit(TOP).to_list()
+        def refined(search: Any) -> Any:
+            return search if refine is None else search.refine_factor(refine)
 
-    def near(vector: np.ndarray) -> list[int]:
-        return [row["number"] for row in table.search(vector).distance_type("cosine").limit(TOP).to_list()]
+        def ask(text: str, vector: np.ndarray) -> object:
+            return refined(table.search(query_type="hybrid").vector(vector).text(text)).limit(TOP).to_list()
 
-    return ask, near
+        def near(vector: np.ndarray) -> list[int]:
+            nearest = refined(table.search(vector).distance_type("cosine")).limit(TOP)
+            return [row["number"] for row in nearest.to_list()]
+
+        return ask, near
+
+    return opened
 
 
 def fill_zvec(data: core.Data, home: Path) -> None:
@@ -318,7 +326,8 @@ SYSTEMS = {
     "two legs": System(fill_thinkback, ask_thinkback("two legs"), "thinkback"),
     "hnsw": System(fill_hnsw, ask_thinkback("default", HNSW), "hnsw"),
     "two legs hnsw": System(fill_hnsw, ask_thinkback("two legs", HNSW), "hnsw"),
-    "LanceDB": System(fill_lancedb, ask_lancedb, "lancedb", "peers"),
+    "LanceDB": System(fill_lancedb, ask_lancedb(), "lancedb", "peers"),
+    "LanceDB refined": System(fill_lancedb, ask_lancedb(REFINED), "lancedb", "peers"),
     "zvec": System(fill_zvec, ask_zvec, "zvec", "peers"),
     "qdrant-edge": System(fill_qdrant, ask_qdrant, "qdrant", "peers"),
     "engrava": System(fill_engrava, ask_engrava, "engrava", "engrava"),
@@ -440,12 +449,12 @@ def _answer(command: Sequence[str], folder: Path) -> dict[str, float]:
 def show(rows: Sequence[Row], size: int) -> None:
     print(f"{size} memories, {os.cpu_count()} cores, Python {platform.python_version()}, load {os.getloadavg()[0]:.1f}")
     columns = ("cpu ms", "again", "wall ms", "cold s", "cold cpu", "third s", "overlap", "private", "shared", "disk")
-    print(f"{'':14}" + "".join(f"{name:>10}" for name in (*columns, "ingest/s")))
+    print(f"{'':16}" + "".join(f"{name:>10}" for name in (*columns, "ingest/s")))
     for row in rows:
         times = (row.cpu_ms, row.again_ms, row.wall_ms, row.cold_s, row.cold_cpu_s, row.third_s)
         sizes = (row.private_mb, row.shared_mb, row.disk_mb, *((row.ingest,) if row.ingest else ()))
         print(
-            f"{row.system:14}"
+            f"{row.system:16}"
             + "".join(f"{value:10.2f}" for value in times)
             + f"{row.overlap:10.3f}"
             + "".join(f"{value:10.0f}" for value in sizes)
