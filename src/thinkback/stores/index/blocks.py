@@ -1,15 +1,17 @@
 """The coded rows of all segments as one: rows that lie all over them are gathered first and multiplied together."""
 
 from collections.abc import Iterator, Sequence
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from thinkback.model import Floats, Vector
-from thinkback.stores.index.codes import ROUNDING, Block, CodedQuery, Codes, estimated
+from thinkback.stores.index.codes import ROUNDING, Block, CodedQuery, Codes, bound, estimated
 
 Rows = NDArray[np.intp]
-_NONE = np.zeros(0, dtype=np.float32)
+_MANY = 128  # rows; of so many the worst are left out by their estimates before the others are looked at closely
 
 
 class Blocks:
@@ -36,47 +38,29 @@ class Blocks:
             found[first : first + len(block)] = block.estimates(query)
         return found
 
-    def estimates_of(self, query: CodedQuery, rows: Rows) -> Vector:
-        """The same of some rows."""
-        some = list(self._split(rows))
-        return estimated(query, _codes(some), _of(some, "scales"), self._centres(query, rows).astype(np.float32))
-
     def off(self, query: CodedQuery, rows: Rows) -> Vector:
         """How far off the estimates of these rows may be."""
-        some = list(self._split(rows))
-        return _of(some, "lengths") * np.float32(query.error) + _of(some, "errors") + np.float32(ROUNDING)
+        return bound(query, *self.of_rows(rows, "lengths", "errors"))
 
     def most_off(self, query: CodedQuery) -> float:
         """No row's estimate is further off."""
         return max((block.most_off(query) for block in self._blocks), default=0.0)
 
-    def reaching(self, query: CodedQuery, rows: Rows, floor: float) -> NDArray[np.bool_]:
-        """Which of a few rows may have a cosine of at least `floor`: of q · s·c the error of the query's codes is no part."""
-        nearly, off = self._closely(query, rows)
-        found: NDArray[np.bool_] = nearly + off >= floor
-        return found
+    def some(self, rows: Rows) -> "Some":
+        """Some of the rows."""
+        return Some(self, rows)
 
-    def foremost(self, query: CodedQuery, rows: Rows, count: int) -> Rows:
-        """Those of a few rows that may be among the nearest `count` of them, by the same closer look."""
-        if len(rows) <= count:
-            return rows
-        nearly, off = self._closely(query, rows)
-        floor = np.partition(nearly - off, len(rows) - count)[len(rows) - count]
-        found: Rows = rows[nearly + off >= floor]
-        return found
-
-    def _closely(self, query: CodedQuery, rows: Rows) -> tuple[Floats, Floats]:
-        """The cosines of rows with the query, nearly, and how far off each may be."""
-        some = list(self._split(rows))
-        # vecdot runs on one thread; a threaded product would keep another core busy with waiting.
-        products = np.vecdot(_codes(some).astype(np.float64), query.wide)
-        off = _of(some, "errors").astype(np.float64) + ROUNDING
-        return _of(some, "scales") * products + self._centres(query, rows), off
-
-    def _centres(self, query: CodedQuery, rows: Rows) -> Floats:
+    def centres(self, query: CodedQuery, rows: Rows) -> Floats:
         """q·μ of the block of each row."""
         centres: Floats = np.vecdot(self._means, query.wide)
         return centres[np.searchsorted(self._ends, rows, side="right")]
+
+    def of_rows(self, rows: Rows, *names: str) -> Sequence[NDArray[Any]]:
+        """These arrays of some rows."""
+        some = list(self._split(rows)) if len(rows) else [(block, rows) for block in self._blocks[:1]]
+        if len(some) == 1:
+            return [getattr(some[0][0], name)[some[0][1]] for name in names]
+        return [np.concatenate([getattr(block, name)[here] for block, here in some]) for name in names]
 
     def _split(self, rows: Rows) -> Iterator[tuple[Block, Rows]]:
         """The blocks that hold rows of these, each with its rows, counted from its first."""
@@ -89,9 +73,53 @@ class Blocks:
                 yield block, rows[start:end] - first
 
 
-def _codes(some: Sequence[tuple[Block, Rows]]) -> Codes:
-    return np.concatenate([block.codes[rows] for block, rows in some])
+class Some:
+    """Some rows of blocks; their codes are gathered when they are first compared, and can be compared with several queries."""
+
+    def __init__(self, blocks: Blocks, rows: Rows) -> None:
+        self._blocks, self.rows = blocks, rows
+
+    @cached_property
+    def _gathered(self) -> tuple[Codes, Vector, Vector]:
+        codes, scales, errors = self._blocks.of_rows(self.rows, "codes", "scales", "errors")
+        return codes, scales, errors
+
+    @cached_property
+    def _lengths(self) -> Vector:
+        return self._blocks.of_rows(self.rows, "lengths")[0]
+
+    def estimates(self, query: CodedQuery) -> Vector:
+        """The cosine of each row with the query, nearly."""
+        codes, scales, _ = self._gathered
+        return estimated(query, codes, scales, self._blocks.centres(query, self.rows).astype(np.float32))
+
+    def reaching(self, query: CodedQuery, floor: float) -> Rows:
+        """The rows that may have a cosine of at least `floor`, by a closer look: of q · s·c the error of q's codes is no part."""
+        nearly, off = self._closely(query, slice(None))
+        found: Rows = self.rows[nearly + off >= floor]
+        return found
+
+    def foremost(self, query: CodedQuery, count: int) -> Rows:
+        """The rows that may be among the nearest `count` of these, by their estimates, and those by the same closer look."""
+        if len(self.rows) <= count:
+            return self.rows
+        places = np.arange(len(self.rows))
+        if len(places) > _MANY:
+            places = _foremost(self.estimates(query), bound(query, self._lengths, self._gathered[2]), count)
+        nearly, off = self._closely(query, places)
+        found: Rows = self.rows[places[_foremost(nearly, off, count)]]
+        return found
+
+    def _closely(self, query: CodedQuery, places: Rows | slice) -> tuple[Floats, Floats]:
+        """The cosines of rows with the query, nearly, and how far off each may be."""
+        codes, scales, errors = self._gathered
+        # vecdot runs on one thread; a threaded product would keep another core busy with waiting.
+        products = np.vecdot(codes[places].astype(np.float64), query.wide)
+        centres = self._blocks.centres(query, self.rows[places])
+        return scales[places] * products + centres, errors[places].astype(np.float64) + ROUNDING
 
 
-def _of(some: Sequence[tuple[Block, Rows]], name: str) -> Vector:
-    return np.concatenate([*(getattr(block, name)[rows] for block, rows in some), _NONE])
+def _foremost(nearly: Floats | Vector, off: Floats | Vector, count: int) -> Rows:
+    """The places of those that may be among the largest `count`."""
+    floor = np.partition(nearly - off, len(nearly) - count)[len(nearly) - count]
+    return np.flatnonzero(nearly + off >= floor)

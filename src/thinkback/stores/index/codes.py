@@ -92,6 +92,12 @@ def estimated(query: CodedQuery, codes: Codes, scales: Vector, centres: Vector |
     return estimate
 
 
+def bound(query: CodedQuery, lengths: Vector, errors: Vector) -> Vector:
+    """How far off the estimates of rows may be."""
+    off: Vector = lengths * np.float32(query.error) + errors + np.float32(ROUNDING)
+    return off
+
+
 def encode(rows: Vector) -> dict[str, NDArray[Any]]:
     """The arrays of a block for unit rows."""
     mean = np.zeros(rows.shape[1], np.float32)

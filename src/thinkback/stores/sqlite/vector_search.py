@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thinkback.model import UNIT_TOLERANCE, ApproximateIndex, Filter, Floats, Scored, Vector
-from thinkback.stores.index.blocks import Blocks
+from thinkback.stores.index.blocks import Blocks, Some
 from thinkback.stores.index.codes import CodedQuery
 from thinkback.stores.index.graphs import Graph, nearest
 from thinkback.stores.index.reach import Part, most_promising, others_in_reach
@@ -36,8 +36,9 @@ _MOST_PASS = 2  # a graph is used if at least one row in so many passes the filt
 _MASKS_KEPT = 8
 _WORTH_A_LOOK = 8  # rows; fewer are read from the file as they are
 _FEW = 8  # if fewer than one row in so many passes, gathering them is cheaper than multiplying all
-_VERY_FEW = 512  # rows; so many are looked at closely
+_VERY_FEW = 4096  # rows; so many are looked at closely, and those of a filter are kept with their codes, at most 1.6 MB
 _READ_AS_THEY_ARE = 48  # rows; so many are not worth a look
+_READ_OF_GRAPHS = 128  # the same of rows that graphs find
 
 
 _NO_ROWS: Rows = np.zeros(0, dtype=np.intp)
@@ -90,7 +91,7 @@ class Chosen:
     owned: int  # how many of `own`
     coded: Mask | None  # None if they are few
     count: int  # how many of `coded`
-    few: Rows | None  # the rows of `coded`, if they are
+    few: Some | None  # the rows of `coded`, if they are; kept with their codes if they are not too many for that
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -128,20 +129,22 @@ class Matrix:
         parts: list[Part] = []
         if limit > 0:
             chosen = self._chosen(passing)
-            rows = self._some_coded(asked, chosen, limit, approximately)
-            if rows is not None and len(rows) <= _VERY_FEW and not chosen.owned:
-                some = rows if len(rows) <= _READ_AS_THEY_ARE else self.blocks.foremost(asked.coded, rows, limit)
-                return self._scored_from_file(asked, some, read)
-            parts = [*self._in_memory(asked, chosen), *self._in_blocks(asked, chosen, rows)]
+            some = self._some_coded(asked, chosen, limit, approximately)
+            if some is not None and len(some.rows) <= _VERY_FEW and not chosen.owned:
+                kept = some is chosen.few  # else gathering the codes takes as long as reading the vectors
+                near = len(some.rows) <= (_READ_AS_THEY_ARE if kept else _READ_OF_GRAPHS)
+                rows = some.rows if near else some.foremost(asked.coded, limit)
+                return self._scored_from_file(asked, rows, read)
+            parts = [*self._in_memory(asked, chosen), *self._in_blocks(asked, chosen, some)]
         if not parts:
             return _NO_ROWS, np.zeros(0)
-        some = most_promising(parts, limit)
-        rows, scores = self._scored(asked, some, read)
-        if len(some) < limit:
+        best = most_promising(parts, limit)
+        rows, scores = self._scored(asked, best, read)
+        if len(best) < limit:
             return rows, scores
         # Their exact cosines leave fewer of the others in reach than estimates would.
         floor = _at_rank(scores, limit) if len(scores) >= limit else -np.inf
-        rest = self._in_reach(asked, others_in_reach(parts, floor, some), floor)
+        rest = self._in_reach(asked, others_in_reach(parts, floor, best), floor)
         if not len(rest):
             return rows, scores
         more, others = self._scored(asked, rest, read)
@@ -152,7 +155,7 @@ class Matrix:
         own, coded = rows[rows < 0], rows[rows >= 0]
         if len(coded) < _WORTH_A_LOOK:
             return rows
-        return np.concatenate([own, coded[self.blocks.reaching(asked.coded, coded, floor)]])
+        return np.concatenate([own, self.blocks.some(coded).reaching(asked.coded, floor)])
 
     def _scored(self, asked: Asked, found: Rows, read: Read) -> tuple[Rows, Floats]:
         """Rows in memory, which are named by their complement, and coded ones, with their exact cosines."""
@@ -178,7 +181,7 @@ class Matrix:
             own = passing[places] & self.filled[places]
             few = self._few_coded(passing)
             if few is not None:
-                found = Chosen(passing, own, int(np.count_nonzero(own)), None, len(few), few)
+                found = Chosen(passing, own, int(np.count_nonzero(own)), None, len(few), self.blocks.some(few))
             else:
                 coded = self._coded(passing)
                 found = Chosen(passing, own, int(np.count_nonzero(own)), coded, int(np.count_nonzero(coded)), None)
@@ -214,24 +217,28 @@ class Matrix:
             asked.products = last
         return [_alike(last[2], error, passing=None if chosen.owned == self.held else chosen.own)]
 
-    def _some_coded(self, asked: Asked, chosen: Chosen, limit: int, approximately: bool) -> Rows | None:
+    def _some_coded(self, asked: Asked, chosen: Chosen, limit: int, approximately: bool) -> Some | None:
         """The coded rows that are looked at; None if it is all that pass."""
         if chosen.few is None and approximately and self.graphs and chosen.count:
-            return self._near_by_graphs(asked.query, chosen, limit)
-        return chosen.few
+            near = self._near_by_graphs(asked.query, chosen, limit)
+            return None if near is None else self.blocks.some(near)
+        if chosen.few is None or chosen.count <= _VERY_FEW:
+            return chosen.few
+        return self.blocks.some(chosen.few.rows)
 
-    def _in_blocks(self, asked: Asked, chosen: Chosen, rows: Rows | None) -> list[Part]:
+    def _in_blocks(self, asked: Asked, chosen: Chosen, some: Some | None) -> list[Part]:
         if not chosen.count:
             return []
         query, most = asked.coded, self.blocks.most_off(asked.coded)
-        if rows is None:
+        if some is None:
             if asked.estimates is None:
                 asked.estimates = self.blocks.estimates(query)
             passing = None if chosen.count == len(self.blocks) else chosen.coded
             return [Part(asked.estimates, partial(self.blocks.off, query), most, passing=passing)]
+        rows = some.rows
         if not len(rows):
             return []
-        known = self.blocks.estimates_of(query, rows) if asked.estimates is None else asked.estimates[rows]
+        known = some.estimates(query) if asked.estimates is None else asked.estimates[rows]
         return [Part(known, lambda places: self.blocks.off(query, rows[places]), most, rows)]
 
     def _near_by_graphs(self, query: Vector, chosen: Chosen, limit: int) -> Rows | None:
