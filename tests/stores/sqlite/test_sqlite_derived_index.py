@@ -19,7 +19,7 @@ from thinkback.model import Draft, Filter, KeywordQuery, Scored
 from thinkback.search.query.keywords import parse_keywords
 from thinkback.stores.base import EmbeddingSpace
 from thinkback.stores.index.folder import MANIFEST, Folder
-from thinkback.stores.sqlite import SqliteStore, catalogue, counters, derived, impact, keywords, rarest
+from thinkback.stores.sqlite import SqliteStore, catalogue, counters, derived, impact, keywords, rarest, term_gains
 from thinkback.stores.sqlite import store as stores
 from thinkback.stores.sqlite.columns import COLUMNS
 from thinkback.stores.sqlite.derived import folder_of
@@ -147,7 +147,9 @@ def test_rankings_are_equal_with_and_without_the_index(
 ) -> None:
     if seed % 2:  # search by the rarest words, and look others up
         monkeypatch.setattr(rarest, "_PAYS_FROM", 0)
+        monkeypatch.setattr(rarest, "_LOOKED_UP_AT_ONCE", 0)
         monkeypatch.setattr(impact, "_READ_AT_ONCE", 1)
+        monkeypatch.setattr(term_gains, "_FEW", 0 if seed == 3 else 8)  # by parts, or row by row
     made = Random(tmp_path / "memory.db", seed)
     for turn in range(6):
         made.add(60)

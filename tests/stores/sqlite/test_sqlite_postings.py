@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from thinkback.model import Draft, Filter
 from thinkback.search.query.keywords import parse_keywords
-from thinkback.stores.sqlite import SqliteStore, impact, keywords, rarest
+from thinkback.stores.sqlite import SqliteStore, impact, keywords, rarest, term_gains
 from thinkback.stores.sqlite.catalogue import Catalogue, read
 from thinkback.stores.sqlite.impact import tokens
 from thinkback.stores.sqlite.segments import segment_of
@@ -61,8 +61,10 @@ def _search_both(store: SqliteStore, text: str, filter: Filter, limit: int) -> l
 
 
 def _find_by_rare_terms(patch: pytest.MonkeyPatch, read_at_once: int) -> None:
-    """Even if there are few postings; those of a term are read as a whole up to so many."""
+    """Even if there are few postings; those of a term are read as a whole up to so many, else looked up by part or by row."""
     patch.setattr(rarest, "_PAYS_FROM", 0)
+    patch.setattr(rarest, "_LOOKED_UP_AT_ONCE", 0)
+    patch.setattr(term_gains, "_FEW", term_gains._FEW * read_at_once)
     patch.setattr(impact, "_READ_AT_ONCE", read_at_once)
     patch.setattr(impact, "MOST_GAINS", 0)
 

@@ -172,7 +172,7 @@ class _Asked:
     def most(self, term: Term) -> float:
         weight, norm = idf(self._index.alive, self.hits(term)), self._index.least_norm
         frequent = [self._index.find(form, self._catalogue) for form in _forms(term)]
-        return sum(weight * ((f * (K1 + 1.0)) / (f + norm)) for one in frequent if one.parts for f in (one.most(),))
+        return sum(weight * ((f * (K1 + 1.0)) / (f + norm)) for one in frequent if one.parts for f in (one.most,))
 
     def gains(self, term: Term) -> tuple[Rows, Floats]:
         gain = self._index.gain(term, self._catalogue)

@@ -21,6 +21,7 @@ Rows = NDArray[np.intp]
 Term = TypeVar("Term", contravariant=True)
 _PAYS_FROM = 100_000  # postings of all terms; fewer are summed as they are
 _MOST_READ = 200_000  # postings of one term
+_LOOKED_UP_AT_ONCE = 150  # rows beyond those wanted, in which all other terms are looked up
 _ROUNDING = 1 + 1e-9
 
 
@@ -56,10 +57,26 @@ def best(index: Index[Term], terms: Sequence[Term], passing: Mask | None, limit:
         del most[place]
         found = found.joined(*_passing(*index.gains(terms[place]), passing), floor - sum(most.values()) * _ROUNDING)
         floor = found.floor(limit)
-    rows = found.rows[(found.sums + sum(most.values())) * _ROUNDING >= floor]
+    rows = _promising(index, [(terms[place], gain) for place, gain in most.items()], found, limit)
     scores = scored(index, terms, rows)
     places = foremost(scores, None, limit)
     return rows[places], scores[places]
+
+
+def _promising(index: Index[Term], others: Sequence[tuple[Term, float]], found: "_Candidates", limit: int) -> Rows:
+    """The rows that may be among the best, given the other terms, the rarest first, and what each adds at most.
+
+    Of many rows, these are looked up one after the other: each leaves fewer rows for the next, which is more frequent.
+    """
+    for place in range(len(others) + 1):
+        rest = sum(most for _, most in others[place:])
+        keep = (found.sums + rest) * _ROUNDING >= found.floor(limit)
+        rows, sums = found.rows[keep], found.sums[keep]
+        if place == len(others) or len(rows) <= limit + _LOOKED_UP_AT_ONCE:
+            break
+        index.add(sums, rows, others[place][0])
+        found = _Candidates(rows, sums)
+    return rows
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -1,6 +1,8 @@
 """Single terms of a query: where their postings are, and what each adds to the BM25 scores of its rows."""
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -15,9 +17,10 @@ Rows = NDArray[np.intp]
 Term = bytes | tuple[bytes, ...]  # a term, or the forms of a word
 Part = tuple[Segment | MappedPostings, int, int]  # where in a segment postings begin and end
 MOST_GAINS = 2_000_000  # of terms that are kept; each takes 16 bytes
+_FEW = 8  # rows for every part, which are looked up one by one
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Found:
     """Where the postings of a term are: the segments with their ranges, in the order of the rows; and how many rows live."""
 
@@ -33,15 +36,29 @@ class Found:
         found = np.concatenate([part.frequencies[start:end] for part, start, end in self.parts])
         return rows, found.astype(np.float64, copy=False)
 
+    @cached_property
     def most(self) -> float:
         """The most occurrences in one row."""
         return float(np.concatenate([part.frequencies[start:end] for part, start, end in self.parts]).max())
 
+    @cached_property
+    def _lows(self) -> list[int]:
+        """The first row of every part."""
+        return [part.first + int(part.rows[start]) for part, start, _ in self.parts]
+
+    @cached_property
+    def _highs(self) -> list[int]:
+        """The last row of every part, plus one."""
+        return [part.first + int(part.rows[end - 1]) + 1 for part, _, end in self.parts]
+
     def at(self, rows: Rows) -> Iterator[tuple[Rows, Floats]]:
         """The places of those rows, given in order, that hold the term, and its occurrences there."""
-        lows = [part.first + int(part.rows[start]) for part, start, _ in self.parts]
-        highs = [part.first + int(part.rows[end - 1]) + 1 for part, _, end in self.parts]
-        bounds = zip(np.searchsorted(rows, lows).tolist(), np.searchsorted(rows, highs).tolist(), strict=True)
+        if len(rows) < _FEW * len(self.parts):
+            yield self._at_each(rows)
+            return
+        bounds = zip(
+            np.searchsorted(rows, self._lows).tolist(), np.searchsorted(rows, self._highs).tolist(), strict=True
+        )
         for (part, start, end), (low, high) in zip(self.parts, bounds, strict=True):
             if low < high:
                 held = part.rows[start:end]
@@ -50,6 +67,22 @@ class Found:
                 places = np.flatnonzero(held[found] == wanted)
                 if len(places):
                     yield places + low, part.frequencies[start + found[places]].astype(np.float64, copy=False)
+
+    def _at_each(self, rows: Rows) -> tuple[Rows, Floats]:
+        """The same, row by row, which costs less than a few calls for every part."""
+        places, found = [], []
+        lows = self._lows
+        for place, row in enumerate(rows.tolist()):
+            which = bisect_right(lows, row) - 1
+            if which < 0:
+                continue
+            part, start, end = self.parts[which]
+            wanted, held = row - part.first, part.rows.data
+            at = bisect_left(held, wanted, start, end)
+            if at < end and held[at] == wanted:
+                places.append(place)
+                found.append(part.frequencies[at])
+        return np.array(places, dtype=np.intp), np.array(found, dtype=np.float64)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
