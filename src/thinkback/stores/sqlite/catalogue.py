@@ -101,7 +101,7 @@ class Catalogue:
             if thread == NO_THREAD:
                 found[id] = None
             elif line is not None:
-                found[id] = line, line.places[rows[id]]
+                found[id] = line, line.order.index(rows[id])
         return found
 
     def _lines(self, threads: set[int]) -> dict[int, Line | None]:

@@ -50,9 +50,10 @@ class Line:
     last: list[tuple[Mask, list[bool]]] = field(default_factory=list)  # the last mask, and which of these pass it
 
     @cached_property
-    def places(self) -> dict[int, int]:
-        """The place of every row."""
-        return {row: place for place, row in enumerate(self.rows.tolist())}
+    def order(self) -> list[int]:
+        """The rows as a list, whose numbers are read faster; most lines are short and asked for once."""
+        found: list[int] = self.rows.tolist()
+        return found
 
     def passes(self, mask: Mask) -> list[bool]:
         """Which memories pass a mask over the rows of the catalogue, which nobody writes to."""
@@ -64,8 +65,11 @@ class Line:
 
     def beside(self, place: int, mask: Mask) -> tuple[int | None, int | None]:
         """The places before and after one, among those that pass."""
+        order, before, after = self.order, place - 1, place + 1
+        end = len(order)
+        if (before < 0 or mask[order[before]]) and (after == end or mask[order[after]]):  # as most do
+            return before if before >= 0 else None, after if after < end else None
         passes = self.passes(mask)
-        before, after, end = place - 1, place + 1, len(passes)
         while before >= 0 and not passes[before]:
             before -= 1
         while after < end and not passes[after]:
@@ -89,8 +93,7 @@ class Line:
         """The edge between two memories, as the first (`away`) or the second of them has it."""
         edge = self.edges.get((before, after, away))
         if edge is None:
-            first, second = int(self.rows[before]), int(self.rows[after])
-            edge = _edge_between(_STEP, id_of(first), id_of(second), created)
+            edge = _edge_between(_STEP, id_of(self.order[before]), id_of(self.order[after]), created)
             self.edges[before, after, away] = edge
         return edge
 
