@@ -78,6 +78,7 @@ def test_postings_score_as_fts5_does(
 ) -> None:
     with pytest.MonkeyPatch.context() as patch, SqliteStore(":memory:") as store:
         patch.setattr(impact, "_FEW", few)
+        patch.setattr(impact, "_OCCURRENCES_AT_ONCE", 5)
         if read_at_once is not None:
             _find_by_rare_terms(patch, read_at_once)
         present: list[str] = []

@@ -6,6 +6,7 @@ A catalogue is immutable. A newer one may share its buffers, because it writes o
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
 from functools import partial, reduce
+from itertools import islice
 from operator import attrgetter
 from typing import Any, TypeVar
 
@@ -30,6 +31,7 @@ T = TypeVar("T")
 _scored = maker(Scored, ("id", "score", "passage"))
 _MASKS_KEPT = 32
 _LINES_KEPT = 5_000
+_READ_AT_ONCE = 65_536  # rows, as a million would take most of a gigabyte
 _FEW = 8  # if fewer than one row in so many passes, only those are looked at
 _SELECT = (
     "SELECT m.seq, m.id, m.date, m.valid_to, m.expires_at, m.archived_at IS NOT NULL, m.trust, m.recorded_at, "
@@ -330,18 +332,20 @@ class Delta:
 
 def read(connection: apsw.Connection, old: Catalogue, changes: int) -> tuple[Catalogue, Delta]:
     """The catalogue at this change count, made from an older one."""
-    found: list[Any] = connection.execute(_SELECT, (old.changes,)).fetchall()
-    # Row numbers only grow, so new rows come after all known ones.
+    catalogue, known, found = old, list[int](), connection.execute(_SELECT, (old.changes,))
     last = int(old.seqs[old.size - 1]) if old.size else 0
-    known, new = [row for row in found if row[0] <= last], [row for row in found if row[0] > last]
+    while rows := list(islice(found, _READ_AT_ONCE)):
+        # Row numbers only grow, so new rows come after all known ones.
+        before = [row for row in rows if row[0] <= last]
+        catalogue = _with_changed(_with_appended(catalogue, rows[len(before) :]), before)
+        known += [row[0] for row in before]
     died = old.rows(_gone(connection, old.changes))
     died = died[old.alive[died]]
     if len(died):
         number_of.cache_clear()  # a thread that is forgotten leaves no name in memory
-    catalogue = _with_changed(_with_appended(old, new), known)
     alive = catalogue.alive.copy()
     alive[died] = False
-    delta = Delta(np.arange(old.size, catalogue.size), old.rows([row[0] for row in known]), died)
+    delta = Delta(np.arange(old.size, catalogue.size), old.rows(known), died)
     changed = delta.changed[old.alive[delta.changed]]
     gone, come = np.concatenate([died, changed]), np.concatenate([delta.appended, changed])
     step = carried.Step(old.columns, catalogue.columns, carried.distinct(gone), come[alive[come]])

@@ -8,7 +8,7 @@ the term. The order of operations is FTS5's own, so a score is the same to the l
 index; rows added later are tokenised here and kept in small segments that are merged when they are of similar size.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import field, replace
 from typing import Any
 
@@ -24,7 +24,7 @@ from thinkback.stores.sqlite.bm25 import K1, B, idf
 from thinkback.stores.sqlite.catalogue import Catalogue, Delta, Mask, Rows, retired
 from thinkback.stores.sqlite.columns import extended
 from thinkback.stores.sqlite.fulltext import COLUMNS, HISTORY, PRESENT, TOKENIZER, WEIGHTS, tokenised
-from thinkback.stores.sqlite.segments import Segment, merged, postings_of, segment_of
+from thinkback.stores.sqlite.segments import Segment, merged, of_other_terms, postings_of, segment_of
 from thinkback.stores.sqlite.term_gains import MOST_GAINS, Found, Gain, Gains, Part, Term
 from thinkback.stores.stemming import STEMMED
 from thinkback.values import dataclass
@@ -36,6 +36,7 @@ _REBUILD_ROWS = 2000
 _TOKENS_KEPT = 10_000
 _LONGEST = np.iinfo(np.int32).max
 _FOUND_KEPT = 500
+_OCCURRENCES_AT_ONCE = 2_000_000
 _READ_AT_ONCE = 512  # postings are read as fast as one row is looked up in a segment
 _MOST_APART = 2048  # rows that are looked up in the postings one by one
 _FEW = 32  # and at most one row in so many
@@ -253,14 +254,29 @@ def build(connection: apsw.Connection, catalogue: Catalogue) -> Impact:
         f"SELECT CAST(term AS BLOB), count(*), group_concat(doc * {len(COLUMNS)} + {column}) "
         "FROM temp.occurrences GROUP BY term"
     )
-    found: list[Any] = connection.execute(sql).fetchall()
-    codes = np.fromstring(",".join([text for _, _, text in found]), dtype=np.int64, sep=",")
-    owners = np.repeat(np.arange(len(found)), [count for _, count, _ in found])
-    rows, here = catalogue.find(codes // len(COLUMNS))
-    weights = np.array(WEIGHTS)[codes % len(COLUMNS)]
-    lengths = np.bincount(rows[here], minlength=catalogue.size)
-    segment = segment_of([term for term, _, _ in found], owners[here], rows[here], weights[here], catalogue.size)
-    return measured((segment,), lengths, catalogue)
+    lengths, segments = np.zeros(catalogue.size, dtype=np.int64), list[Segment]()
+    for found in _batches(connection.execute(sql)):
+        codes = np.fromstring(",".join([text for _, _, text in found]), dtype=np.int64, sep=",")
+        owners = np.repeat(np.arange(len(found)), [count for _, count, _ in found])
+        rows, here = catalogue.find(codes // len(COLUMNS))
+        weights = np.array(WEIGHTS)[codes % len(COLUMNS)]
+        lengths += np.bincount(rows[here], minlength=catalogue.size)
+        terms = [term for term, _, _ in found]
+        segments.append(segment_of(terms, owners[here], rows[here], weights[here], catalogue.size))
+    return measured((of_other_terms(segments, catalogue.size),), lengths, catalogue)
+
+
+def _batches(found: Iterable[Any]) -> Iterator[list[tuple[bytes, int, str]]]:
+    """Terms with their occurrences, so many at once that what is computed of them does not take more memory than the result."""
+    batch, size = list[tuple[bytes, int, str]](), 0
+    for row in found:
+        batch.append(row)
+        size += row[1]
+        if size >= _OCCURRENCES_AT_ONCE:
+            yield batch
+            batch, size = [], 0
+    if batch:
+        yield batch
 
 
 def follow(old: Impact, connection: apsw.Connection, catalogue: Catalogue, delta: Delta) -> Impact | None:

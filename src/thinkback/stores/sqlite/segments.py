@@ -61,6 +61,18 @@ def segment_of(terms: Sequence[bytes], owners: Rows, rows: Rows, weights: Floats
     return Segment(documents, places, rows[starts].astype(np.int32), frequencies)
 
 
+def of_other_terms(segments: Sequence[Segment], documents: int) -> Segment:
+    """One segment of several over the same rows, none of which has a term of another."""
+    ranges, at = dict[bytes, tuple[int, int]](), 0
+    for segment in segments:
+        ranges |= {term: (start + at, end + at) for term, (start, end) in segment.ranges.items()}
+        at += len(segment.rows)
+    rows = [np.zeros(0, dtype=np.int32), *(segment.rows for segment in segments)]
+    return Segment(
+        documents, ranges, np.concatenate(rows), np.concatenate([np.zeros(0), *(one.frequencies for one in segments)])
+    )
+
+
 def postings_of(
     connection: apsw.Connection, table: str, places: Mapping[int, int]
 ) -> tuple[Segment, NDArray[np.int64]]:
