@@ -37,6 +37,7 @@ _MASKS_KEPT = 8
 _WORTH_A_LOOK = 8  # rows; fewer are read from the file as they are
 _FEW = 8  # if fewer than one row in so many passes, gathering them is cheaper than multiplying all
 _VERY_FEW = 4096  # rows; so many are looked at closely, and those of a filter are kept with their codes, at most 1.6 MB
+_FEW_BESIDE_ALL = 512  # the same where the estimates of all rows are known, which cost nothing then
 _READ_AS_THEY_ARE = 48  # rows; so many are not worth a look
 _READ_OF_GRAPHS = 128  # the same of rows that graphs find
 
@@ -130,7 +131,8 @@ class Matrix:
         if limit > 0:
             chosen = self._chosen(passing)
             some = self._some_coded(asked, chosen, limit, approximately)
-            if some is not None and len(some.rows) <= _VERY_FEW and not chosen.owned:
+            few = _VERY_FEW if asked.estimates is None else _FEW_BESIDE_ALL
+            if some is not None and len(some.rows) <= few and not chosen.owned:
                 kept = some is chosen.few  # else gathering the codes takes as long as reading the vectors
                 near = len(some.rows) <= (_READ_AS_THEY_ARE if kept else _READ_OF_GRAPHS)
                 rows = some.rows if near else some.foremost(asked.coded, limit)
