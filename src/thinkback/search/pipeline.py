@@ -42,7 +42,10 @@ if TYPE_CHECKING:
 
 FEWEST_NEWEST = 100  # as deep as other legs look, so that a token budget has a choice
 VIEW_LOST = (StoreConflict, StoreUnreachable)  # errors after which a recall reads everything again
-_VIEWS = 3
+_VIEWS = 3  # that may be lost with the connection
+_CONFLICTS = (
+    12  # that may be lost because others wrote meanwhile, which threads that write all the time do now and then
+)
 _ROUNDS = 2  # of reads that follow from each other, like the members of a theme from the theme
 BLANK = "the query has no words"
 ACROSS = 0.1  # the factor of the keyword leg where question and memories are in different languages
@@ -88,7 +91,7 @@ def _read(
     text: str, filter: Filter, recipe: Recipe, engine: Engine, given: Mapping[str, object]
 ) -> tuple[Notes, StoreState, Gathered]:
     """Everything a recall reads of the store, as of one moment; read again if the view is lost, as nothing was written."""
-    for attempt in range(_VIEWS):
+    for attempt in range(1, _CONFLICTS + 1):
         notes = Notes(engine.strict)
         try:
             with engine.store.view() as store:
@@ -99,8 +102,8 @@ def _read(
                 gathered = gather(query, recipe, replace(engine, store=store), notes)
                 notes.lap("retrieve")
                 return notes, state, gathered
-        except VIEW_LOST:
-            if attempt + 1 == _VIEWS:
+        except VIEW_LOST as lost:
+            if attempt >= (_CONFLICTS if isinstance(lost, StoreConflict) else _VIEWS):
                 raise
     raise AssertionError("a view is read at least once")
 
