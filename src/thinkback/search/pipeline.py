@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 FEWEST_NEWEST = 100  # as deep as other legs look, so that a token budget has a choice
 VIEW_LOST = (StoreConflict, StoreUnreachable)  # errors after which a recall reads everything again
-_VIEWS = 3  # that may be lost with the connection
+_VIEWS = 3  # attempts if the connection is lost
 _CONFLICTS = (
     12  # that may be lost because others wrote meanwhile, which threads that write all the time do now and then
 )
