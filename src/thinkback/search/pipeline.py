@@ -43,9 +43,7 @@ if TYPE_CHECKING:
 FEWEST_NEWEST = 100  # as deep as other legs look, so that a token budget has a choice
 VIEW_LOST = (StoreConflict, StoreUnreachable)  # errors after which a recall reads everything again
 _VIEWS = 3  # attempts if the connection is lost
-_CONFLICTS = (
-    12  # that may be lost because others wrote meanwhile, which threads that write all the time do now and then
-)
+_CONFLICTS = 12  # attempts if others write meanwhile
 _ROUNDS = 2  # of reads that follow from each other, like the members of a theme from the theme
 BLANK = "the query has no words"
 ACROSS = 0.1  # the factor of the keyword leg where question and memories are in different languages
