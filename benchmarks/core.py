@@ -33,6 +33,7 @@ from typing import Any
 import numpy as np
 
 ENGRAVA = "engrava==0.7.2"
+VECTORS = "vectors.npy"
 PEER = "peer"  # the worker that is not a recipe of ours
 DIMENSIONS = 384
 TOPICS = 500
@@ -70,25 +71,41 @@ SYLLABLES = (
 
 
 @dataclass(frozen=True)
-class Data:
-    """Everything both systems are given."""
+class Questions:
+    """What every system is asked: all that a process needs that only asks."""
 
-    texts: list[str]
-    vectors: np.ndarray
     questions: list[str]
     question_vectors: np.ndarray
 
     def save(self, folder: Path) -> None:
-        (folder / "texts.json").write_text(
-            json.dumps({"texts": self.texts, "questions": self.questions}), encoding="utf-8"
-        )
-        np.savez(folder / "vectors.npz", memories=self.vectors, questions=self.question_vectors)
+        (folder / "questions.json").write_text(json.dumps(self.questions), encoding="utf-8")
+        np.save(folder / "questions.npy", self.question_vectors)
+
+    @classmethod
+    def load(cls, folder: Path) -> "Questions":
+        return cls(*cls._saved(folder))
+
+    @staticmethod
+    def _saved(folder: Path) -> tuple[list[str], np.ndarray]:
+        return json.loads((folder / "questions.json").read_text(encoding="utf-8")), np.load(folder / "questions.npy")
+
+
+@dataclass(frozen=True)
+class Data(Questions):
+    """Everything the systems are given."""
+
+    texts: list[str]
+    vectors: np.ndarray
+
+    def save(self, folder: Path) -> None:
+        super().save(folder)
+        (folder / "texts.json").write_text(json.dumps(self.texts), encoding="utf-8")
+        np.save(folder / VECTORS, self.vectors)
 
     @classmethod
     def load(cls, folder: Path) -> "Data":
-        words = json.loads((folder / "texts.json").read_text(encoding="utf-8"))
-        with np.load(folder / "vectors.npz") as found:
-            return cls(words["texts"], found["memories"], words["questions"], found["questions"])
+        texts = json.loads((folder / "texts.json").read_text(encoding="utf-8"))
+        return cls(*cls._saved(folder), texts, np.load(folder / VECTORS))
 
 
 @dataclass(frozen=True)
@@ -132,7 +149,7 @@ def generate(size: int, questions: int, seed: int) -> Data:
     vectors = _unit(topics[numbers.integers(TOPICS, size=size)] + 0.05 * numbers.standard_normal((size, DIMENSIONS)))
     asked = numbers.choice(size, size=questions, replace=size < questions)
     near = _unit(vectors[asked] + 0.02 * numbers.standard_normal((questions, DIMENSIONS)))
-    return Data(texts, vectors, [_question(words, texts[row]) for row in asked], near)
+    return Data([_question(words, texts[row]) for row in asked], near, texts, vectors)
 
 
 def _memory(words: Words) -> str:
@@ -302,8 +319,9 @@ def _profile(ask: Callable[[int], None], count: int) -> None:
 
 
 def compiled(folder: Path) -> dict[str, str]:
-    """An environment in which modules are compiled once, as in an installation, whatever is set here."""
-    return os.environ | {"PYTHONDONTWRITEBYTECODE": "", "PYTHONPYCACHEPREFIX": str(folder / "compiled")}
+    """An environment in which modules are compiled once, as in an installation, and idle threads of OpenBLAS sleep at once."""
+    modules = {"PYTHONDONTWRITEBYTECODE": "", "PYTHONPYCACHEPREFIX": str(folder / "compiled")}
+    return os.environ | modules | {"OPENBLAS_THREAD_TIMEOUT": "20"}
 
 
 def engrava_python(build: Path) -> str:

@@ -338,9 +338,14 @@ SYSTEMS = {
 # -- measuring -------------------------------------------------------------------------------------------------------------------
 
 
-def measure(system: System, data: core.Data, home: Path) -> dict[str, float]:
-    """Cold and warm questions, memory, and overlap with exact search, in this process."""
-    held = memory_of_this_process()  # by the texts and vectors
+def measure(system: System, folder: Path) -> dict[str, float]:
+    """Cold and warm questions, memory, and overlap with exact search, in this process.
+
+    As where a memory is used, it holds the questions and no more until all of them are asked: how much was allocated and freed
+    before decides what the allocator keeps, and so what a question costs.
+    """
+    data, home = core.Questions.load(folder), folder / system.home
+    held = memory_of_this_process()
     began, worked = time.perf_counter(), time.process_time()
     ask, near = system.open(home)
     ask(data.questions[0], data.question_vectors[0])
@@ -359,11 +364,11 @@ def measure(system: System, data: core.Data, home: Path) -> dict[str, float]:
         "third_s": third,
         "private_mb": private,
         "shared_mb": shared,
-        "overlap": overlap(data, near),
+        "overlap": overlap(data, np.load(folder / core.VECTORS), near),
     }
 
 
-def timed(ask: Ask, data: core.Data) -> tuple[float, float]:
+def timed(ask: Ask, data: core.Questions) -> tuple[float, float]:
     """Median processor and wall time of a question, in milliseconds."""
     times = []
     for text, vector in zip(data.questions, data.question_vectors, strict=True):
@@ -374,11 +379,11 @@ def timed(ask: Ask, data: core.Data) -> tuple[float, float]:
     return float(cpu), float(wall)
 
 
-def overlap(data: core.Data, near: Near, questions: int = 50) -> float:
+def overlap(data: core.Questions, vectors: np.ndarray, near: Near, questions: int = 50) -> float:
     """The share of the nearest by exact cosine that a vector search returns; equally near ones count alike."""
     shares = []
     for vector in data.question_vectors[:questions]:
-        cosines = data.vectors @ vector
+        cosines = vectors @ vector
         worst = np.sort(cosines)[-TOP] - 1e-6
         shares.append(np.mean([cosines[number] >= worst for number in near(vector)]) if len(cosines) else 1.0)
     return float(np.mean(shares))
@@ -416,15 +421,15 @@ def environment(build: Path, name: str) -> str:
 
 def worker(options: argparse.Namespace) -> None:
     """One process: fill, or ask."""
-    data, system = core.Data.load(options.folder), SYSTEMS[options.worker]
-    home = options.folder / system.home
+    system = SYSTEMS[options.worker]
     if options.fill:
+        data, home = core.Data.load(options.folder), options.folder / system.home
         home.mkdir()
         began = time.perf_counter()
         system.fill(data, home)
         print(json.dumps({"ingest": len(data.texts) / (time.perf_counter() - began)}))
     else:
-        print(json.dumps(measure(system, data, home)), flush=True)
+        print(json.dumps(measure(system, options.folder)), flush=True)
         os._exit(0)  # threads that a system keeps would hold the process
 
 
@@ -479,7 +484,7 @@ def main() -> None:
         return
     with tempfile.TemporaryDirectory() as name:
         folder = options.folder or Path(name)
-        if not (folder / "vectors.npz").exists():
+        if not (folder / core.VECTORS).exists():
             folder.mkdir(parents=True, exist_ok=True)
             core.generate(options.size, options.questions, options.seed).save(folder)
         rows = [run(name, options, folder) for name in options.only if name not in options.skip]

@@ -25,6 +25,7 @@ from thinkback.stores.sqlite.catalogue import Catalogue, Delta, Mask, Rows, reti
 from thinkback.stores.sqlite.columns import extended
 from thinkback.stores.sqlite.fulltext import COLUMNS, HISTORY, PRESENT, TOKENIZER, WEIGHTS, tokenised
 from thinkback.stores.sqlite.segments import Segment, merged, of_other_terms, postings_of, segment_of
+from thinkback.stores.sqlite.sums import Sums
 from thinkback.stores.sqlite.term_gains import MOST_GAINS, Found, Gain, Gains, Part, Term
 from thinkback.stores.stemming import STEMMED
 from thinkback.values import dataclass
@@ -56,6 +57,7 @@ class Impact:
     known: "Gains" = field(default_factory=lambda: Gains())
     found: dict[bytes, "Found"] = field(default_factory=dict)  # terms that were asked for
     made: dict[str, Floats] = field(default_factory=dict)
+    sums: Sums = field(default_factory=Sums)
     sought: set[Term] = field(default_factory=set)  # terms of which few rows were asked for
     asked: list[int] = field(default_factory=lambda: [0])  # for how many rows norms were asked one by one
 
@@ -96,9 +98,7 @@ class Impact:
         found = rarest.best(asked, terms, chosen, limit)
         if found is not None:
             return found
-        scores = _summed(self._terms(terms, catalogue), catalogue.size)
-        rows = best(scores, chosen, limit)
-        return rows, scores[rows]
+        return self.sums.best(self._terms(terms, catalogue), catalogue.size, chosen, limit)
 
     def _terms(self, terms: Sequence[Term], catalogue: Catalogue) -> list[Gain]:
         return [self.gain(term, catalogue) for term in terms]
