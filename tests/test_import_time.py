@@ -105,3 +105,17 @@ def test_a_recall_after_a_write_does_not_load_masked_arrays() -> None:
         "memory.remember('more tea', vector=vector); ask(); memory.archive('3'); ask(); memory.forget('4'); ask()"
     )
     assert loaded(code, ("numpy.ma",)) == []
+
+
+def test_a_program_lets_idle_threads_of_openblas_sleep_at_once() -> None:
+    """Else each spins for some 40 ms when NumPy is loaded, one a core: a tenth of what a command takes, or several times that."""
+    code = "from thinkback.__main__ import main; sys.argv[1:] = ['--version']; {before}main()"
+    seen = "import os; print(os.environ['OPENBLAS_THREAD_TIMEOUT'], file=sys.stderr)"
+    assert run(code.format(before=""), seen) == ["20"]
+    given = "import os; os.environ['OPENBLAS_THREAD_TIMEOUT'] = '26'; "
+    assert run(code.format(before=given), seen) == ["26"]
+
+
+def test_a_library_sets_nothing_in_the_environment() -> None:
+    code = "import thinkback; thinkback.open(':memory:', embedder=None).recall('tea')"
+    assert run(code, "import os; print('OPENBLAS_THREAD_TIMEOUT' in os.environ, file=sys.stderr)") == ["False"]

@@ -1,10 +1,13 @@
 """The `thinkback` command, also as `python -m thinkback`."""
 
+import os
 import sys
 
 
 def main() -> None:
     """Run the command line; a hook of a coding agent, which waits for it, without loading the rest."""
+    # NumPy's OpenBLAS starts a thread for every core, and each spins for 40 ms before it sleeps; so it sleeps at once.
+    os.environ.setdefault("OPENBLAS_THREAD_TIMEOUT", "20")
     if sys.argv[1:2] == ["hook"] and len(sys.argv) == 3 and not sys.argv[2].startswith("-"):
         from thinkback.apps.agents.hook import main as hook
 
