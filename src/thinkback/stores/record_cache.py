@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import field, fields
-from itertools import repeat
+from itertools import islice, repeat
 from operator import attrgetter
 from threading import Lock
 
@@ -116,7 +116,9 @@ class RecordCache:
         """The entries, brought to the state of the reader unless they are ahead of it."""
         with self._lock:
             store_id, changes = self._at
-            if state.store_id != store_id or len(self._entries) > _MOST:
+            if len(self._entries) > _MOST:
+                self._entries = dict(islice(self._entries.items(), len(self._entries) // 2, None))  # the later ones
+            if state.store_id != store_id:
                 self._entries = {}
             elif state.changes <= changes:
                 return self._entries

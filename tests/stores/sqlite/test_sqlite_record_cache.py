@@ -11,6 +11,7 @@ import pytest
 
 from thinkback.model import Access, Draft, StoredRecord
 from thinkback.search.once import Once
+from thinkback.stores import record_cache
 from thinkback.stores.sqlite import SqliteStore, reads
 
 
@@ -104,6 +105,20 @@ def test_after_many_writes_everything_is_read_again(tmp_path: Path, monkeypatch:
         with store._connections.read() as connection:
             assert reads.written_since(connection, 1) is None
         assert [record.text for record in store.get(ids).values()] == ["a", "b"]
+
+
+def test_a_full_cache_keeps_what_was_read_last(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, asked: list[Sequence[str]]
+) -> None:
+    monkeypatch.setattr(record_cache, "_MOST", 4)
+    with SqliteStore(tmp_path / "m.db") as store:
+        ids = [record.id for record in store.add([Draft(text=text) for text in "abcdef"], now=1)]
+        for id in ids:
+            store.get([id])
+        assert [record.text for record in store.get(ids).values()] == list("abcdef")
+        assert asked == [*([id] for id in ids), ids[:2]]  # the sixth reading found five and let two go
+        store.update(ids[5], {"text": "F"}, now=2)
+        assert store.get([ids[5]])[ids[5]].text == "F"
 
 
 def test_a_view_does_not_see_what_the_cache_has_read_since(tmp_path: Path) -> None:
