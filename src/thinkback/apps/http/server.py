@@ -1,6 +1,7 @@
 """uvicorn, configured so that a slow client costs a socket and nothing else."""
 
 import asyncio
+import gc
 import socket
 import ssl
 from collections import defaultdict
@@ -197,6 +198,7 @@ def loaded(app: ASGIApp, address: Address, log_level: str = "warning") -> uvicor
 def run(settings: uvicorn.Config, listener: socket.socket) -> None:
     """Serve until interrupted."""
     raise_file_limit()
+    gc.freeze()  # what is loaded stays; a full collection would look through it each time, and no request is answered meanwhile
     uvicorn.Server(settings).run(sockets=[listener])
 
 
