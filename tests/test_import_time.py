@@ -116,6 +116,18 @@ def test_a_program_lets_idle_threads_of_openblas_sleep_at_once() -> None:
     assert run(code.format(before=given), seen) == ["26"]
 
 
-def test_a_library_sets_nothing_in_the_environment() -> None:
-    code = "import thinkback; thinkback.open(':memory:', embedder=None).recall('tea')"
-    assert run(code, "import os; print('OPENBLAS_THREAD_TIMEOUT' in os.environ, file=sys.stderr)") == ["False"]
+def test_a_program_looks_for_garbage_rarely_while_it_starts() -> None:
+    code = "from thinkback.__main__ import main; sys.argv[1:] = ['--version']; main()"
+    assert run(code, "import gc; print(gc.get_threshold()[0], file=sys.stderr)") == ["100000"]
+
+
+def test_a_program_does_not_look_for_garbage_at_its_end() -> None:
+    """The interpreter would look through all that is loaded, which takes as long as a sixth of a recall."""
+    code = "from thinkback.__main__ import main; sys.argv[1:] = ['--version']; main()"
+    assert run(code, "import gc; print(gc.get_freeze_count() > 1000, file=sys.stderr)") == ["True"]
+
+
+def test_a_library_sets_nothing_for_its_process() -> None:
+    code = "import gc; before = gc.get_threshold(); import thinkback; thinkback.open(':memory:', embedder=None).recall('tea')"
+    seen = "import os; print('OPENBLAS_THREAD_TIMEOUT' in os.environ, gc.get_threshold() == before, file=sys.stderr)"
+    assert run(code, seen) == ["False", "True"]

@@ -1,6 +1,5 @@
 """The server as it is started: who may listen where, tokens on the command line, and clients that take their time."""
 
-import gc
 import json
 import os
 import re
@@ -104,18 +103,6 @@ def test_only_mcp(tmp_path: Path) -> None:
         agent = {"MCP-Protocol-Version": "2025-06-18", "User-Agent": "openai-mcp/1.0.0"}
         tools = client.post("/mcp", json=listed, headers=agent).json()["result"]["tools"]
         assert {tool["name"] for tool in tools} == {"recall", "search_keywords", "search", "fetch"}
-
-
-def test_what_a_server_has_loaded_is_not_collected_again_and_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A full collection stops every request; over everything that is loaded it took as long as ten of them."""
-    frozen: list[int] = []
-    monkeypatch.setattr("uvicorn.Server.run", lambda self, sockets: frozen.append(gc.get_freeze_count()))
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        try:
-            serving_module.run(serving_module.config(None, serving_module.Address("127.0.0.1", 0)), listener)
-        finally:
-            gc.unfreeze()
-    assert frozen[0] > 10_000
 
 
 def test_tokens_on_the_command_line(tmp_path: Path) -> None:

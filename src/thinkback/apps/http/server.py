@@ -1,7 +1,6 @@
 """uvicorn, configured so that a slow client costs a socket and nothing else."""
 
 import asyncio
-import gc
 import socket
 import ssl
 from collections import defaultdict
@@ -14,6 +13,7 @@ import uvicorn
 from starlette.types import ASGIApp
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
+from thinkback.apps.garbage import collect_as_usual
 from thinkback.errors import InvalidInput
 from thinkback.values import dataclass
 
@@ -198,7 +198,7 @@ def loaded(app: ASGIApp, address: Address, log_level: str = "warning") -> uvicor
 def run(settings: uvicorn.Config, listener: socket.socket) -> None:
     """Serve until interrupted."""
     raise_file_limit()
-    gc.freeze()  # what is loaded stays; a full collection would look through it each time, and no request is answered meanwhile
+    collect_as_usual()
     uvicorn.Server(settings).run(sockets=[listener])
 
 

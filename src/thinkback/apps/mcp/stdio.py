@@ -8,6 +8,7 @@ import anyio
 import anyio.to_thread
 from mcp.server.stdio import stdio_server
 
+from thinkback.apps.garbage import collect_as_usual
 from thinkback.apps.mcp.server import Context, build
 from thinkback.apps.mcp.stores import Stores
 from thinkback.memory import Memory
@@ -43,6 +44,8 @@ class OneMemory:
 def run(memory: Memory, *, read_only: bool = False, beside: Memory | None = None) -> None:
     """Serve until the client closes the connection."""
     server = build(OneMemory(memory, READ_SCOPES if read_only else ALL_SCOPES, beside))
+
+    collect_as_usual()
 
     async def serve() -> None:
         async with stdio_server() as (incoming, outgoing):
