@@ -103,15 +103,16 @@ def _prepared(path: Path, providers: list[str]) -> Any:
     known = prepared.find(path, onnxruntime.__version__)
     if known is not None:
         with suppress(*_failures()):
-            return _session(known, providers, portable=True)
+            return _session(known, providers, level="DISABLE_ALL")  # it is optimised already
     with prepared.making(path, onnxruntime.__version__) as target:
         if target is not None:
             with suppress(*_failures()):  # such as a full disk
-                return _session(path, providers, target, portable=True)
+                # What comes after this level fits one processor, and the kept file may be read by another.
+                return _session(path, providers, target, level="ENABLE_EXTENDED")
     return _session(path, providers)
 
 
-def _session(path: Path, providers: list[str], kept: Path | None = None, portable: bool = False) -> Any:
+def _session(path: Path, providers: list[str], kept: Path | None = None, level: str = "ENABLE_ALL") -> Any:
     import onnxruntime
 
     options = onnxruntime.SessionOptions()
@@ -119,8 +120,7 @@ def _session(path: Path, providers: list[str], kept: Path | None = None, portabl
     options.inter_op_num_threads = 1
     options.log_severity_level = 3
     options.add_session_config_entry("session.x64quantprecision", "1")
-    if portable:  # what comes after this level fits one processor, and a kept file may be read by another
-        options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_ENABLE_EXTENDED
+    options.graph_optimization_level = getattr(onnxruntime.GraphOptimizationLevel, f"ORT_{level}")
     if kept is not None:
         options.optimized_model_filepath = str(kept)
     return onnxruntime.InferenceSession(str(path), options, providers=providers)
