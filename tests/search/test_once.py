@@ -52,9 +52,7 @@ def test_what_was_read_is_no_part_of_the_value():
 def test_whatever_looks_at_accesses_says_so():
     for module in pkgutil.walk_packages(thinkback.search.__path__, "thinkback.search."):
         importlib.import_module(module.name)
-    readers = [
-        one for one in gc.get_objects() if isinstance(one, Once) and one._read.__module__.startswith("thinkback.")
-    ]
+    readers = [one for one in gc.get_objects() if type(one) is Once and one._read.__module__.startswith("thinkback.")]
     assert len(readers) > 5
     used = replace(RECORD, access_count=9, last_access=10**15)
     differ = {reader for reader in readers if reader._read(RECORD) != reader._read(used)}
