@@ -18,13 +18,13 @@ from thinkback.errors import StoreDamaged, StoreError
 from thinkback.model import Draft, Filter, KeywordQuery, Scored
 from thinkback.search.query.keywords import parse_keywords
 from thinkback.stores.base import EmbeddingSpace
-from thinkback.stores.index.folder import MANIFEST, Folder
+from thinkback.stores.index.folder import MANIFEST, Folder, Manifest
 from thinkback.stores.sqlite import SqliteStore, catalogue, counters, derived, impact, keywords, rarest, term_gains
 from thinkback.stores.sqlite import store as stores
 from thinkback.stores.sqlite.columns import COLUMNS
 from thinkback.stores.sqlite.derived import folder_of
 from thinkback.stores.sqlite.history_index import HistoryIndex
-from thinkback.stores.sqlite.index_cache import View
+from thinkback.stores.sqlite.index_cache import IndexCache, View
 
 SPACE = EmbeddingSpace("toy", 24)
 WORDS = [f"{a}{b}" for a in ("ba", "ren", "mo", "ti", "ska", "lor") for b in ("vin", "de", "pu", "gra", "fel", "no")]
@@ -207,6 +207,56 @@ def test_a_new_process_answers_from_the_files(made: Random) -> None:
 
 def test_the_writing_process_lets_go_of_its_own_copy(made: Random) -> None:
     assert made.store._indexes.latest.mapped.rows == 300
+
+
+def writing_before_it_is_published(
+    made: Random, write: Callable[[], object], monkeypatch: pytest.MonkeyPatch
+) -> list[int]:
+    """Let every writing of the index meet a write and a search; returns the rows of each that was published."""
+    published: list[int] = []
+    publish = Folder.publish
+
+    def meanwhile(self: Folder, manifest: Manifest) -> None:
+        write()
+        words, vector, filter = made.questions()[0]
+        made.store.search_vectors(vector, filter, 9)
+        made.store.search_keywords(words, filter, 9)
+        publish(self, manifest)
+        published.append(sum(entry.rows for entry in manifest.segments))
+
+    monkeypatch.setattr(Folder, "publish", meanwhile)
+    return published
+
+
+def test_a_store_that_is_written_all_the_time_writes_its_index_once(
+    made: Random, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    published = writing_before_it_is_published(made, lambda: made.add(1), monkeypatch)
+    made.add(60)
+    for _ in range(10):
+        answers(made.store, made.questions())
+    questions = made.questions()
+    assert answers(made.store, questions) == without_index(made.path, questions)
+    assert published == [360]
+    assert made.store._indexes.latest.mapped.rows == 360
+
+
+def test_files_that_lost_a_memory_while_they_were_written_are_not_gone_on_from(
+    made: Random, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    replace = IndexCache.replace
+
+    def forgetting(self: IndexCache, old: View, new: View) -> None:
+        made.store.forget([made.ids.pop(3)])
+        replace(self, old, new)
+        assert self.latest is not new
+
+    made.add(60)
+    with monkeypatch.context() as once:
+        once.setattr(IndexCache, "replace", forgetting)
+        answers(made.store, made.questions())
+    questions = made.questions()
+    assert answers(made.store, questions) == without_index(made.path, questions)
 
 
 def test_only_changed_segments_are_written_again(made: Random) -> None:

@@ -72,20 +72,25 @@ class IndexCache:
         return self._view
 
     def replace(self, old: View, new: View) -> None:
-        """Put a view of the same state in the place of another, unless the store was read again since."""
+        """Go on from a view that was read from the files of another one.
+
+        If the store was read again since, the next search follows from the files, which costs as much as what was written since;
+        else a store that is written all the time would never let go of its copy in memory, and write the files again and again.
+        """
         with self._lock:
-            if self._view is old:
+            if self._view is old or self._still_there(new):
                 self._view = new
+
+    def _still_there(self, view: View) -> bool:
+        """Whether no forgetting has removed a file of a view."""
+        return self._derived is not None and _files(view).issubset(self._derived.files())
 
     def unmap(self) -> None:
         """Let go of files that are no longer in the derived index: go on without the rows that it lost, or read it again."""
         if self._derived is None:
             return
         with self._lock:
-            held = {entry.file for entry in self._view.mapped.entries}
-            if self._view.matrix is not None:
-                held |= {graph.name for graph in self._view.matrix.graphs}
-            if not held.issubset(self._derived.files()):
+            if not self._still_there(self._view):
                 self._view = self._derived.purged(self._view) or View(Catalogue.empty())
 
     def linked(self, old: Matrix, graphs: tuple[Graph, ...]) -> None:
@@ -145,6 +150,12 @@ class IndexCache:
             self._view = self._derived.load(connection) or self._view
         if self._view.catalogue.changes < changes:
             self._view = _updated(self._view, connection, changes)
+
+
+def _files(view: View) -> set[str]:
+    """The files that a view is read from."""
+    graphs = () if view.matrix is None else view.matrix.graphs
+    return {entry.file for entry in view.mapped.entries} | {graph.name for graph in graphs}
 
 
 def _live(view: View, connection: apsw.Connection) -> generations.Generation | None:
