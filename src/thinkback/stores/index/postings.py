@@ -24,8 +24,8 @@ class Triples:
     """Single postings: the number of a term in `terms`, a row, and the term's weighted occurrences there."""
 
     terms: Sequence[bytes]
-    owners: NDArray[np.int64]
-    rows: NDArray[np.int64]
+    owners: NDArray[Any]
+    rows: NDArray[Any]
     frequencies: Floats
 
 

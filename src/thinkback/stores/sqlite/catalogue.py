@@ -31,7 +31,7 @@ T = TypeVar("T")
 _scored = maker(Scored, ("id", "score", "passage"))
 _MASKS_KEPT = 32
 _LINES_KEPT = 5_000
-_READ_AT_ONCE = 65_536  # rows, as a million would take most of a gigabyte
+_READ_AT_ONCE = 4096  # rows; with more, room for them costs more than is saved
 _FEW = 8  # if fewer than one row in so many passes, only those are looked at
 _SELECT = (
     "SELECT m.seq, m.id, m.date, m.valid_to, m.expires_at, m.archived_at IS NOT NULL, m.trust, m.recorded_at, "

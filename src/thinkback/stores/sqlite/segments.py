@@ -37,9 +37,8 @@ class Segment:
     def triples(self) -> Triples:
         """Every posting by itself; the ranges follow each other in the order of the terms."""
         counts = [end - start for start, end in self.ranges.values()]
-        return Triples(
-            list(self.ranges), np.repeat(np.arange(len(counts)), counts), self.rows.astype(np.int64), self.frequencies
-        )
+        owners = np.repeat(np.arange(len(counts), dtype=np.int32), counts)
+        return Triples(list(self.ranges), owners, self.rows, self.frequencies)
 
 
 def segment_of(terms: Sequence[bytes], owners: Rows, rows: Rows, weights: Floats, documents: int) -> Segment:
