@@ -79,13 +79,9 @@ class Row:
 def fill_thinkback(data: core.Data, home: Path) -> None:
     import thinkback
 
-    with thinkback.open(home / "memory.db", embedder=None, reranker=None) as memory:
+    with thinkback.open(home / "memory.db", embedder=None, reranker=None) as memory:  # its close writes the index
         for rows in core.batches(len(data.texts), 1000):
             memory.remember_many(core.memory_of(data, row) | {"id": str(row)} for row in rows)
-        for question, vector in zip(
-            data.questions[:3], data.question_vectors, strict=False
-        ):  # the third writes the index
-            memory.recall(question, vector=vector)
 
 
 def fill_hnsw(data: core.Data, home: Path) -> None:

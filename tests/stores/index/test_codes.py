@@ -26,7 +26,7 @@ def test_the_exact_cosine_is_within_the_bound(seed: int, size: int, dimensions: 
     rows = unit(chance.standard_normal((size, dimensions)) ** 3 + common)
     query = unit(chance.standard_normal((1, dimensions)) + common)[0]
     arrays = encode(rows)
-    block = Block(*(arrays[name] for name in ("codes", "scales", "errors", "norms", "mean")))
+    block = Block.of(arrays)
     coded = CodedQuery.of(query)
     blocks = Blocks([block, block])
     every = np.arange(2 * size)

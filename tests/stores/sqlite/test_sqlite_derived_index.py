@@ -19,7 +19,17 @@ from thinkback.model import Draft, Filter, KeywordQuery, Scored
 from thinkback.search.query.keywords import parse_keywords
 from thinkback.stores.base import EmbeddingSpace
 from thinkback.stores.index.folder import MANIFEST, Folder, Manifest
-from thinkback.stores.sqlite import SqliteStore, catalogue, counters, derived, impact, keywords, rarest, term_gains
+from thinkback.stores.sqlite import (
+    SqliteStore,
+    catalogue,
+    counters,
+    derived,
+    impact,
+    keywords,
+    matrices,
+    rarest,
+    term_gains,
+)
 from thinkback.stores.sqlite import store as stores
 from thinkback.stores.sqlite.columns import COLUMNS
 from thinkback.stores.sqlite.derived import folder_of
@@ -153,6 +163,9 @@ def test_rankings_are_equal_with_and_without_the_index(
         monkeypatch.setattr(rarest, "_LOOKED_UP_AT_ONCE", 0)
         monkeypatch.setattr(impact, "_READ_AT_ONCE", 1)
         monkeypatch.setattr(term_gains, "_FEW", 0 if seed == 3 else 8)  # by parts, or row by row
+    if seed in (1, 4):  # hold codes from the beginning
+        monkeypatch.setattr(matrices, "MANY", 0)
+        monkeypatch.setattr(matrices, "BLOCK_ROWS", 64)
     made = Random(tmp_path / "memory.db", seed)
     for turn in range(6):
         made.add(60)
@@ -192,6 +205,86 @@ def test_an_earlier_moment_is_searched_in_the_present_postings(made: Random) -> 
             assert {hit.id for hit in made.store.search_vectors(vector, earlier, 9999)} == embedded
     assert made.store._history._last is not None
     assert not made.store._history._moments
+
+
+def test_of_many_vectors_only_codes_are_held_which_the_index_takes_over(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(matrices, "MANY", 250)
+    monkeypatch.setattr(matrices, "BLOCK_ROWS", 64)
+    made = Random(tmp_path / "memory.db", 5)
+    made.add(300)
+    questions = made.questions()
+    with monkeypatch.context() as meanwhile:
+        meanwhile.setattr(stores, "PAYS_FROM", 10_000)
+        assert answers(made.store, questions) == without_index(made.path, questions)
+        matrix = made.store._indexes.latest.matrix
+        assert matrix is not None
+        assert (len(matrix.blocks), matrix.held, len(matrix.vectors)) == (300, 0, 0)
+    monkeypatch.setattr(derived, "_vectors", None)  # no vector is read again
+    made.reopen()
+    questions = made.questions()
+    assert answers(made.store, questions) == without_index(made.path, questions)
+    assert made.store._indexes.latest.mapped.rows == 300
+    made.store.close()
+
+
+@pytest.mark.parametrize("leg", ["keyword", "vector"])
+def test_one_question_is_enough_for_an_index(tmp_path: Path, leg: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The command line asks one question a process, so an index must not wait for a second one."""
+    monkeypatch.setattr(keywords, "PAYS_FROM_SEARCH", 3)
+    made = Random(tmp_path / "memory.db", 5)
+    made.add(300)
+    words, vector, filter = made.questions()[0]
+    with made.store.view() as view:
+        if leg == "keyword":
+            view.search_keywords(words, filter, 9)
+        else:
+            view.search_vectors(vector, filter, 9)
+    made.reopen()
+    questions = made.questions()
+    assert answers(made.store, questions) == without_index(made.path, questions)
+    view = made.store._indexes.latest
+    assert view.mapped.rows == 300
+    assert view.impact is not None
+    assert view.matrix is not None
+    assert view.matrix.held == 0
+    made.store.close()
+
+
+def test_a_program_that_only_writes_leaves_an_index_behind(tmp_path: Path) -> None:
+    """After an import the first question finds it."""
+    made = Random(tmp_path / "memory.db", 5)
+    made.add(30)
+    made.reopen()
+    assert not folder_of(str(made.path)).exists()
+    made.add(50)
+    made.reopen()
+    assert sum(entry.rows for entry in Folder(folder_of(str(made.path))).manifest().segments) == 80
+    questions = made.questions()
+    assert answers(made.store, questions) == without_index(made.path, questions)
+    made.store.close()
+
+
+def test_a_process_takes_over_the_index_that_another_one_has_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = Random(tmp_path / "memory.db", 5)
+    made.add(300)
+    questions = made.questions()
+    with monkeypatch.context() as meanwhile:
+        meanwhile.setattr(stores, "PAYS_FROM", 10_000)
+        expected = answers(made.store, questions)
+    with SqliteStore(made.path) as other:
+        assert answers(other, questions) == expected
+    before = Folder(folder_of(str(made.path))).manifest()
+    made.add(1)
+    answers(made.store, questions)
+    assert Folder(folder_of(str(made.path))).manifest() == before
+    assert made.store._indexes.latest.mapped.rows == 300
+    questions = made.questions()
+    assert answers(made.store, questions) == without_index(made.path, questions)
+    made.store.close()
 
 
 def test_a_new_process_answers_from_the_files(made: Random) -> None:
@@ -270,22 +363,20 @@ def test_only_changed_segments_are_written_again(made: Random) -> None:
 
 
 def test_the_index_is_written_through_no_connection_of_a_search(made: Random, monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: list[derived.Exact] = []
-    monkeypatch.setattr(derived.DerivedIndex, "write_soon", lambda _, view, store_id, exact, done: asked.append(exact))
+    begun: list[derived.Reading] = []
+    monkeypatch.setattr(derived.DerivedIndex, "write_soon", lambda _, indexes, read: begun.append(read))
     made.add(50)
     (words, vector, filter), *_ = made.questions()
     with made.store.view() as view:
         view.search_vectors(vector, filter, 9)
         view.search_keywords(words, filter, 9)
-    assert asked
-    matrix = made.store._indexes.latest.matrix
-    assert matrix is not None
+        assert not begun, "it waits until the search is over"
+    assert begun
     with made.store.view() as later:  # which has the connection that the first search had
         before = later.state().changes
-        made.add(1, without_vector=0)
-        with made.store._connections.read() as connection:
-            newest = counters.last_seq(connection)
-        assert asked[-1]([newest], matrix.generation)[0].tolist() == [newest], "it sees what was written since"
+        made.add(1)
+        with begun[-1]() as connection:
+            assert counters.state(connection).changes > before, "it sees what was written since"
         assert later.state().changes == before
 
 
@@ -420,6 +511,36 @@ def test_forgetting_takes_a_memory_out_of_the_segments(made: Random) -> None:
     made.reopen()
     questions = made.questions()
     assert answers(made.store, questions) == without_index(made.path, questions)
+
+
+def test_a_memory_that_was_forgotten_before_the_index_is_written_is_not_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = Random(tmp_path / "memory.db", 5)
+    made.add(60)
+    made.store.add([Draft(text="zanzibarquartz in the vault", id="the-secret-id")], made.now, None)
+    nonce = derived.DerivedIndex._new_nonce
+
+    def forgetting(self: derived.DerivedIndex) -> str:
+        monkeypatch.setattr(derived.DerivedIndex, "_new_nonce", nonce)
+        made.store.forget(["the-secret-id"])
+        return nonce(self)
+
+    monkeypatch.setattr(derived.DerivedIndex, "_new_nonce", forgetting)
+    written = list[bytes]()
+    put = Folder._put
+
+    def watched(self: Folder, name: str, content: bytes | bytearray) -> None:
+        written.append(bytes(content))
+        put(self, name, content)
+
+    monkeypatch.setattr(Folder, "_put", watched)
+    answers(made.store, made.questions())
+    assert not any(b"zanzibarquartz" in one or b"the-secret-id" in one for one in written)
+    questions = made.questions()
+    assert answers(made.store, questions) == without_index(made.path, questions)
+    assert made.store._indexes.latest.mapped.rows == 60
+    made.store.close()
 
 
 def test_a_forgotten_vector_leaves_no_trace_in_the_codes_of_others(tmp_path: Path) -> None:

@@ -202,7 +202,7 @@ def test_frequencies_of_an_earlier_moment_are_not_kept_for_a_later_one(
         assert store.frequencies(["cat"]) == (2, {"cat": 2})
 
 
-@pytest.mark.parametrize("part", ["vector_search", "impacts"])
+@pytest.mark.parametrize("part", ["matrices", "impacts"])
 def test_a_search_that_was_interrupted_moves_no_row(part: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Ctrl-C while the cache is brought up to date must not give later memories the names of others."""
     monkeypatch.setattr(keywords, "PAYS_FROM_ROWS", 0)

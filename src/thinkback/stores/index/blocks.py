@@ -1,5 +1,6 @@
 """The coded rows of all segments as one: rows that lie all over them are gathered first and multiplied together."""
 
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 from typing import Any
@@ -28,6 +29,11 @@ class Blocks:
 
     def __iter__(self) -> Iterator[Block]:
         return iter(self._blocks)
+
+    def beginning_at(self, row: int) -> Block | None:
+        """The block whose first row this is."""
+        first = bisect_left(self._firsts, row)
+        return self._blocks[first] if first < len(self._blocks) and self._firsts[first] == row else None
 
     def estimates(self, query: CodedQuery) -> Vector:
         """The cosine of every row with the query, nearly."""

@@ -10,6 +10,7 @@ so coarsely that the vector of a forgotten row cannot be computed from it and th
 """
 
 import math
+from collections.abc import Mapping
 from functools import cache, cached_property
 from typing import Any, Protocol
 
@@ -31,6 +32,7 @@ _GRID = (
     256  # μ is a multiple of 1 / 256: so many rows add up to an unknown of at least ±2 in every number of one of them
 )
 BY_ROW = ("codes", "scales", "errors", "norms")  # arrays that have an entry for every row
+ARRAYS = (*BY_ROW, "mean")  # of a block
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,6 +44,15 @@ class Block:
     errors: Vector  # e
     lengths: Vector  # ‖y‖ + e
     mean: Vector
+
+    @classmethod
+    def of(cls, arrays: Mapping[str, NDArray[Any]]) -> "Block":
+        """A block of the arrays that `encode` made."""
+        return cls(*(arrays[name] for name in ARRAYS))
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """The arrays that it is made of."""
+        return dict(zip(ARRAYS, (self.codes, self.scales, self.errors, self.lengths, self.mean), strict=True))
 
     def __len__(self) -> int:
         return len(self.scales)
@@ -114,7 +125,7 @@ def encode(rows: Vector) -> dict[str, NDArray[Any]]:
         errors[some] = found + np.float32(2.0**-23)
         squares = np.einsum("ij,ij->i", centred, centred, dtype=np.float64)
         lengths[some] = np.sqrt(squares).astype(np.float32) * _UP + errors[some]
-    return {"codes": codes, "scales": scales, "errors": errors, "norms": lengths, "mean": mean}
+    return dict(zip(ARRAYS, (codes, scales, errors, lengths, mean), strict=True))
 
 
 def _coded(rows: Vector) -> tuple[Codes, Vector, Vector]:

@@ -8,7 +8,7 @@ whatever changed since is read from the file. A segment with rows that changed o
 import os
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
+from contextlib import AbstractContextManager, suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from thinkback.errors import StoreError, ThinkbackError
 from thinkback.model import Vector
 from thinkback.stores.index import codes, graphs, postings
+from thinkback.stores.index.codes import Block
 from thinkback.stores.index.folder import MANIFEST, Arrays, Entry, Folder, Link, Manifest, Unusable
 from thinkback.stores.index.graphs import Graph
 from thinkback.stores.index.postings import MappedPostings, Triples
@@ -28,12 +29,16 @@ from thinkback.stores.sqlite import counters, generations, journal, mapped_view
 from thinkback.stores.sqlite.catalogue import Catalogue, integers
 from thinkback.stores.sqlite.columns import COLUMNS
 from thinkback.stores.sqlite.generations import STORED
-from thinkback.stores.sqlite.index_cache import View
+from thinkback.stores.sqlite.index_cache import IndexCache, View
+from thinkback.stores.sqlite.matrices import BLOCK_ROWS
 from thinkback.stores.sqlite.segments import Segment
+from thinkback.stores.sqlite.stored_vectors import read_vectors
 from thinkback.stores.sqlite.vector_search import Matrix
 
-SEGMENT_ROWS = 16_384  # small enough to be written anew when one of them is forgotten
-Exact = Callable[[Sequence[int], generations.Generation], tuple[NDArray[np.int64], Vector]]  # vectors in the file
+SEGMENT_ROWS = BLOCK_ROWS  # small enough to be written anew when one of them is forgotten
+Reading = Callable[
+    [], AbstractContextManager[apsw.Connection]
+]  # a transaction that is no search's, whose connection others get
 Mark = Callable[[str, str], None]
 NONCE = "index.nonce"
 GRAPH_SEGMENTS = 16  # that one graph is over: few graphs to search, and not too much to build anew after a forgetting
@@ -80,15 +85,24 @@ class DerivedIndex:
             raise Unusable("the index belongs to another store, or to a state that cannot be followed from")
         return manifest
 
-    def write_soon(self, view: View, store_id: str, exact: Exact, done: Callable[[View, View], None]) -> None:
-        """Write a view in the background if that pays; `done` gets it, and the same view read from the files."""
-        if self._read_only or self._failed or view.impact is None or view.unsaved < PAYS_FROM:
-            return
+    def write_soon(self, indexes: IndexCache, read: Reading) -> None:
+        """Write what a search has read in the background, so that the next process does not read it again.
+
+        Postings that no search needed yet are read for that: a program that asks one question a process shall have an index, too.
+        """
+        if not (self._read_only or self._failed or self._closing):
+            self._begin("thinkback-index", partial(self._write, indexes, read))
+
+    def _begin(self, name: str, task: Callable[[], None]) -> None:
         with self._lock:
-            if self._writing is None or not self._writing.is_alive():
-                task = partial(self._write, view, store_id, exact, done)
-                self._writing = threading.Thread(target=task, name="thinkback-index", daemon=True)
+            if not self.busy:
+                self._writing = threading.Thread(target=task, name=name, daemon=True)
                 self._writing.start()
+
+    @property
+    def busy(self) -> bool:
+        """Whether files are being written."""
+        return self._writing is not None and self._writing.is_alive()
 
     def wait(self) -> None:
         """Wait until a writing in progress is done."""
@@ -100,21 +114,40 @@ class DerivedIndex:
         self._closing = True
         self.wait()
 
-    def _write(self, view: View, store_id: str, exact: Exact, done: Callable[[View, View], None]) -> None:
+    def _write(self, indexes: IndexCache, read: Reading) -> None:
         try:
-            nonce = self._new_nonce()  # before the lock, as a write may purge the index
             with self.folder.locked(wait=False) as mine:
                 if not mine:
+                    return  # another process is at it
+            with read() as connection:
+                held, live = indexes.view(connection), generations.generation(connection)
+                if held.unsaved < PAYS_FROM:
                     return
-                entries = _write_segments(self.folder, view, exact)
-                live, changes = None if view.matrix is None else view.matrix.generation, view.catalogue.changes
-                number = None if live is None else live.number
-                manifest = Manifest(store_id, nonce, changes, changes, number, graphs=self._graphs(number)).of(entries)
-                self.folder.publish(manifest)
-                found = self._opened(manifest, live)
-            done(view, found)
-        except (OSError, Unusable, MemoryError, ImportError, ThinkbackError):  # a full disk, a closed store
+                others = self._of_another(held, connection)
+                if others is None:
+                    view, store_id = indexes.whole(connection), counters.state(connection).store_id
+            if others is None:
+                nonce = self._new_nonce()  # before the lock, as a write may purge the index
+                with self.folder.locked(wait=False) as mine:
+                    if not mine or _removed_since(view.catalogue.changes, read):
+                        return
+                    entries = _write_segments(self.folder, view, live, read)
+                    changes, number = view.catalogue.changes, None if live is None else live.number
+                    others = Manifest(store_id, nonce, changes, changes, number, graphs=self._graphs(number)).of(
+                        entries
+                    )
+                    self.folder.publish(others)
+            indexes.replace(held, self._opened(others, live))
+        except (OSError, Unusable, KeyError, MemoryError, ImportError, ThinkbackError):  # a full disk, a closed store
             self._failed = True
+
+    def _of_another(self, held: View, connection: apsw.Connection) -> Manifest | None:
+        """The index that another process has written since, if it has more rows than this one holds mapped."""
+        with suppress(Unusable):
+            manifest = self._usable(connection)
+            if sum(entry.rows for entry in manifest.segments) > held.mapped.rows:
+                return manifest
+        return None
 
     def _graphs(self, generation: int | None) -> tuple[Link, ...]:
         """Those there are, of this generation of vectors."""
@@ -143,24 +176,17 @@ class DerivedIndex:
                 found.append(Graph(link.entry.file, *bounds, link.expansion, link.recall, arrays))
         return tuple(sorted(found, key=lambda graph: graph.first))
 
-    def link_soon(self, view: View, exact: Exact, done: Callable[[Matrix, tuple[Graph, ...]], None]) -> None:
-        """Build graphs over segments that have none, in the background; `done` gets the matrix and all its graphs."""
+    def link_soon(self, view: View, indexes: IndexCache, read: Reading) -> None:
+        """Build graphs over segments that have none, in the background."""
         if self._read_only or self._failed or self._closing or view.matrix is None or not view.mapped.entries:
             return
-        if sum(graph.end - graph.first for graph in view.matrix.graphs) >= view.mapped.rows:
-            return
-        with self._lock:
-            if self._writing is None or not self._writing.is_alive():
-                task = partial(self._link, view, view.matrix, exact, done)
-                self._writing = threading.Thread(target=task, name="thinkback-graph", daemon=True)
-                self._writing.start()
+        if sum(graph.end - graph.first for graph in view.matrix.graphs) < view.mapped.rows:
+            self._begin("thinkback-graph", partial(self._link, view, view.matrix, indexes, read))
 
-    def _link(
-        self, view: View, matrix: Matrix, exact: Exact, done: Callable[[Matrix, tuple[Graph, ...]], None]
-    ) -> None:
+    def _link(self, view: View, matrix: Matrix, indexes: IndexCache, read: Reading) -> None:
         try:
             for over in _unlinked(self.folder.manifest()):
-                made = self._built(over, matrix, exact)
+                made = self._built(over, matrix, read)
                 if made is None:
                     return
                 with self.folder.locked():  # only now: a forgetting must not wait for a graph
@@ -168,7 +194,7 @@ class DerivedIndex:
             with self.folder.locked():
                 manifest = self.folder.manifest()
                 found = self._mapped_graphs(manifest) if manifest.segments == view.mapped.entries else ()
-            done(matrix, found)
+            indexes.linked(matrix, found)
         except (OSError, Unusable, MemoryError, ImportError, ThinkbackError, ValueError):
             self._failed = True
 
@@ -178,12 +204,12 @@ class DerivedIndex:
             link = Link(self.folder.write(arrays), tuple(one.file for one in over), expansion, recall)
             self.folder.publish(replace(manifest, graphs=(*manifest.graphs, link)))
 
-    def _built(self, over: Sequence[Entry], matrix: Matrix, exact: Exact) -> tuple[Arrays, int, float] | None:
+    def _built(self, over: Sequence[Entry], matrix: Matrix, read: Reading) -> tuple[Arrays, int, float] | None:
         seqs = np.concatenate([self.folder.open(entry)["seqs"] for entry in over])
         vectors = np.zeros((len(seqs), matrix.vectors.shape[1]), dtype=STORED)
         for at in range(0, len(seqs), _READ_AT_ONCE):
-            found, read = exact(seqs[at : at + _READ_AT_ONCE].tolist(), matrix.generation)
-            vectors[np.searchsorted(seqs, found)] = read
+            found, some = _exact(seqs[at : at + _READ_AT_ONCE], matrix.generation, read)
+            vectors[np.searchsorted(seqs, found)] = some
         made = graphs.build(vectors, lambda: self._closing)
         return None if made is None else (made[0] | {"seqs": seqs[[0, -1]]}, *made[1:])
 
@@ -258,6 +284,20 @@ def _unlinked(manifest: Manifest) -> Iterator[Sequence[Entry]]:
         yield group
 
 
+def _removed_since(changes: int, read: Reading) -> bool:
+    """Whether a memory was forgotten since; a later forgetting waits for the lock to take out what is written now."""
+    sql = "SELECT removed_before > ?1 OR EXISTS (SELECT 1 FROM removed WHERE changed > ?1) FROM counters"
+    with read() as connection:
+        return bool(connection.execute(sql, (changes,)).get)
+
+
+def _exact(
+    seqs: NDArray[np.int64], generation: generations.Generation, read: Reading
+) -> tuple[NDArray[np.int64], Vector]:
+    with read() as connection:
+        return read_vectors(connection, seqs.tolist(), generation)
+
+
 def folder_of(path: str) -> Path:
     """Where the index of a store lies."""
     return Path(f"{path}-index")
@@ -266,7 +306,9 @@ def folder_of(path: str) -> Path:
 # -- from a view to files --------------------------------------------------------------------------------------------------------
 
 
-def _write_segments(folder: Folder, view: View, exact: Exact) -> tuple[Entry, ...]:
+def _write_segments(
+    folder: Folder, view: View, live: generations.Generation | None, read: Reading
+) -> tuple[Entry, ...]:
     """The segments that are still as they were, and new ones for all other rows, in the order of their rows."""
     entries: list[Entry] = []
     for entry, rows in _plan(view):
@@ -277,7 +319,9 @@ def _write_segments(folder: Folder, view: View, exact: Exact) -> tuple[Entry, ..
         places[rows] = np.arange(len(rows))
         parts = postings.split([part.triples() for part in _overlapping(view, rows)], places, SEGMENT_ROWS)
         for at, held in zip(range(0, len(rows), SEGMENT_ROWS), parts, strict=True):
-            entries.append(folder.write(_arrays(view, rows[at : at + SEGMENT_ROWS], held, exact)))
+            some = rows[at : at + SEGMENT_ROWS]
+            arrays = _arrays(view, some, held)
+            entries.append(folder.write(arrays if live is None else arrays | _coded(view, some, live, read)))
     return tuple(entries)
 
 
@@ -307,15 +351,14 @@ def _overlapping(view: View, rows: NDArray[np.intp]) -> list[Segment | MappedPos
     ]
 
 
-def _arrays(view: View, rows: NDArray[np.intp], parts: Sequence[Triples], exact: Exact) -> dict[str, NDArray[Any]]:
+def _arrays(view: View, rows: NDArray[np.intp], parts: Sequence[Triples]) -> dict[str, NDArray[Any]]:
     catalogue = view.catalogue
     found: dict[str, NDArray[Any]] = {name: catalogue.columns[name][rows] for name, _ in COLUMNS}
     found["seqs"] = catalogue.seqs[rows]
     found |= _spelled(catalogue.ids.encoded(rows))
     if view.impact is not None:
         found["lengths"] = view.impact.lengths[rows].astype(np.int32)
-    found |= postings.pack(parts)
-    return found if view.matrix is None else found | _coded(view.matrix, catalogue, rows, exact)
+    return found | postings.pack(parts)
 
 
 def _spelled(ids: Sequence[bytes]) -> dict[str, NDArray[Any]]:
@@ -323,22 +366,44 @@ def _spelled(ids: Sequence[bytes]) -> dict[str, NDArray[Any]]:
     return {"ids": np.frombuffer(b"".join(ids), dtype=np.uint8), "id_ends": ends}
 
 
-def _coded(matrix: Matrix, catalogue: Catalogue, rows: NDArray[np.intp], exact: Exact) -> dict[str, NDArray[Any]]:
-    """Codes of rows, from the vectors in memory or, of rows that are coded already, in the file."""
+def _coded(view: View, rows: NDArray[np.intp], live: generations.Generation, read: Reading) -> dict[str, NDArray[Any]]:
+    """Codes of rows, from the vectors in memory or, where they are not there, in the file."""
+    if view.matrix is None:
+        seqs = view.catalogue.seqs[rows]
+        vectors, coded = np.zeros((len(rows), live.space.dimensions), dtype=STORED), np.zeros(len(rows), dtype=np.bool_)
+        found, some = _exact(seqs, live, read)
+        places = np.searchsorted(seqs, found)
+        vectors[places], coded[places] = some, True
+        return codes.encode(vectors) | {"coded": coded}
+    block = _block_of(view.matrix, rows)
+    made = block.arrays() if block else codes.encode(_vectors(view.matrix, view.catalogue, rows, read))
+    return made | {"coded": view.matrix.filled[rows]}
+
+
+def _block_of(matrix: Matrix, rows: NDArray[np.intp]) -> Block | None:
+    """The block that has the codes of just these rows."""
+    if matrix.coded is None or not np.array_equal(matrix.coded[rows], matrix.filled[rows]):
+        return None
+    block = matrix.blocks.beginning_at(int(rows[0]))
+    return block if block is not None and len(block) == len(rows) == rows[-1] - rows[0] + 1 else None
+
+
+def _vectors(matrix: Matrix, catalogue: Catalogue, rows: NDArray[np.intp], read: Reading) -> Vector:
+    """The vectors of rows, those that are coded already from the file; zeros where there is none."""
     place = np.full(len(matrix.filled), -1, dtype=np.int64)
     place[matrix.own[: matrix.held]] = np.arange(matrix.held)
     here = place[rows] >= 0
     if here.all():
-        return codes.encode(_gathered(matrix.vectors, place[rows])) | {"coded": matrix.filled[rows]}
+        return _gathered(matrix.vectors, place[rows])
     vectors = np.zeros((len(rows), matrix.vectors.shape[1]), dtype=STORED)
     vectors[here] = matrix.vectors[place[rows[here]]]
     rest = matrix.filled[rows] & ~here
     if rest.any():
-        seqs, read = exact(catalogue.seqs[rows[rest]].tolist(), matrix.generation)
+        seqs, found = _exact(catalogue.seqs[rows[rest]], matrix.generation, read)
         if len(seqs) < rest.sum():
             raise Unusable("a vector was removed meanwhile")
-        vectors[rest] = read  # both in the order of the version numbers
-    return codes.encode(vectors) | {"coded": matrix.filled[rows]}
+        vectors[rest] = found  # both in the order of the version numbers
+    return vectors
 
 
 def _gathered(vectors: Vector, places: NDArray[np.int64]) -> Vector:

@@ -12,7 +12,7 @@ from thinkback.errors import StoreConflict
 from thinkback.stores.index.folder import Entry
 from thinkback.stores.index.graphs import Graph
 from thinkback.stores.sqlite import catalogue as catalogues
-from thinkback.stores.sqlite import generations, vector_search
+from thinkback.stores.sqlite import generations, matrices
 from thinkback.stores.sqlite import impact as impacts
 from thinkback.stores.sqlite.catalogue import Catalogue
 from thinkback.stores.sqlite.impact import Impact
@@ -123,7 +123,7 @@ class IndexCache:
             self._synchronise(connection, pinned)
             view, live = self._view, _live(self._view, connection)
             if live is not None and (view.matrix is None or view.matrix.generation != live):
-                self._view = view = replace(view, matrix=vector_search.load(connection, live, view.catalogue))
+                self._view = view = replace(view, matrix=matrices.load(connection, live, view.catalogue))
             return view
 
     def with_impact(self, connection: apsw.Connection, pinned: int | None = None) -> View:
@@ -136,6 +136,11 @@ class IndexCache:
             if self._view.impact is None:
                 self._view = replace(self._view, impact=impacts.build(connection, self._view.catalogue))
             return self._view
+
+    def whole(self, connection: apsw.Connection) -> View:
+        """The view with the inverted index; one that no search has asked for yet is read beside them, and not kept."""
+        view = self.view(connection)
+        return view if view.impact is not None else replace(view, impact=impacts.build(connection, view.catalogue))
 
     def _synchronise(self, connection: apsw.Connection, pinned: int | None) -> None:
         """Bring cache and transaction to the same change count; the caller holds the lock, so the cache stays there."""
@@ -178,7 +183,7 @@ def _updated(old: View, connection: apsw.Connection, changes: int) -> View:
     matrix = old.matrix
     if matrix is not None:
         live = generations.generation(connection)
-        matrix = vector_search.follow(matrix, connection, catalogue, delta) if matrix.generation == live else None
+        matrix = matrices.follow(matrix, connection, catalogue, delta) if matrix.generation == live else None
     impact = old.impact and impacts.follow(old.impact, connection, catalogue, delta)
     touched = np.concatenate([delta.changed, delta.died])
     return View(catalogue, matrix, impact, old.mapped.touched(touched[touched < old.mapped.rows].tolist()))

@@ -66,14 +66,10 @@ def _matrix(live: generations.Generation, found: Sequence[Arrays]) -> Matrix:
         own=np.zeros(0, dtype=np.intp),
         vectors=np.zeros((0, live.space.dimensions), dtype=STORED),
         held=0,
-        blocks=Blocks([_block(arrays) for arrays in found]),
+        blocks=Blocks([Block.of(arrays) for arrays in found]),
         coded=coded,
         kept=KeptVectors(len(coded), live.space.dimensions),
     )
-
-
-def _block(arrays: Arrays) -> Block:
-    return Block(*(arrays[name] for name in ("codes", "scales", "errors", "norms", "mean")))
 
 
 # -- from an older view ----------------------------------------------------------------------------------------------------------
@@ -195,7 +191,7 @@ def _matrix_without(
     if old.coded is None or old.kept is None or len(old.blocks) != mapped.rows or np.isin(own, gone).any():
         return None
     blocks = [
-        block if entry == before else _block(held[entry.file])
+        block if entry == before else Block.of(held[entry.file])
         for block, before, entry in zip(old.blocks, mapped.entries, after, strict=True)
         if entry.rows
     ]

@@ -10,8 +10,6 @@ from types import MappingProxyType, TracebackType
 from typing import Any, TypeVar
 
 import apsw
-import numpy as np
-from numpy.typing import NDArray
 
 from thinkback.errors import StoreDamaged
 from thinkback.ids import Entropy, IdSource
@@ -62,7 +60,6 @@ from thinkback.stores.sqlite import (
     passages,
     reads,
     scrub,
-    stored_vectors,
     vector_search,
     writes,
 )
@@ -121,6 +118,7 @@ class SqliteStore:
         self._records = RecordCache()
         self._ids = IdSource(entropy)
         self._words = WordCache()
+        self._added = 0  # memories, by this process
         self._pinned = False  # whether this is a view
         self._seen: dict[str, Any] = {}  # of a view: what it has read once and cannot change
 
@@ -171,9 +169,11 @@ class SqliteStore:
         return latest if latest.changes == self._state(connection).changes else None
 
     def close(self) -> None:
-        """Close the file after any pending scrub."""
+        """Close the file after any pending scrub; the index of many new memories is written first, for the next process."""
         self._history.close()
         if self._derived is not None:
+            if self._added >= PAYS_FROM:
+                self._derived.write_soon(self._indexes, self._connections.read)
             self._derived.close()
         try:
             self._scrubber.before_close()
@@ -219,6 +219,7 @@ class SqliteStore:
         checked = [validate(draft) for draft in drafts]
         if not checked:
             return []
+        self._added += len(checked)
         with self._connections.write(joins=len(checked) <= FEW) as connection:
             return writes.add(connection, checked, now, space, lambda count: self._ids.take(count, now))
 
@@ -324,6 +325,7 @@ class SqliteStore:
     def restore_versions(self, records: Sequence[StoredRecord]) -> int:
         from thinkback.stores.sqlite import snapshot
 
+        self._added += len(records)
         with self._connections.write() as connection:
             return snapshot.restore(connection, records)
 
@@ -417,17 +419,21 @@ class SqliteStore:
 
     def search_keywords(self, query: KeywordQuery, filter: Filter, limit: int) -> Scores:
         with self._connections.read() as connection:
-            terms = keywords.plain_terms(connection, query) if self._postings_pay(connection) else None
-            if filter.known_at is not None and (terms is None or THEMES in homes(filter)):
-                return self._search_history(connection, query, filter, limit)
-            if terms is None:
-                return keywords.search(connection, query, filter, limit)
-            view = self._once("impact", lambda: self._indexes.with_impact(connection, self._pinned_at(connection)))
-            self._index_soon(connection)
-            if filter.known_at is not None:
-                return self._history.search_postings(connection, view, query, terms, filter, limit)
-            found = keywords.search_postings(connection, view, query, terms, filter, limit)
-            return keywords.with_reflections(connection, found, query, filter, limit)
+            found = self._search_keywords(connection, query, filter, limit)
+        self._index_soon()
+        return found
+
+    def _search_keywords(self, connection: apsw.Connection, query: KeywordQuery, filter: Filter, limit: int) -> Scores:
+        terms = keywords.plain_terms(connection, query) if self._postings_pay(connection) else None
+        if filter.known_at is not None and (terms is None or THEMES in homes(filter)):
+            return self._search_history(connection, query, filter, limit)
+        if terms is None:
+            return keywords.search(connection, query, filter, limit)
+        view = self._once("impact", lambda: self._indexes.with_impact(connection, self._pinned_at(connection)))
+        if filter.known_at is not None:
+            return self._history.search_postings(connection, view, query, terms, filter, limit)
+        found = keywords.search_postings(connection, view, query, terms, filter, limit)
+        return keywords.with_reflections(connection, found, query, filter, limit)
 
     def holding_all(self, terms: Sequence[KeywordTerm], filter: Filter, limit: int) -> Ids | None:
         """The ids of memories that hold all these words, in no order; None if they are more."""
@@ -444,25 +450,26 @@ class SqliteStore:
         self._words.keyword_searches += 1
         if self._words.keyword_searches == 1 and self._derived is not None:
             self._view(connection)  # maps the postings, if there are files
+        if self._indexes.latest.impact is not None:
+            return True
+        if self._derived is not None and self._derived.busy:
+            return False  # they are being read, and will be mapped
         often = self._words.keyword_searches >= keywords.PAYS_FROM_SEARCH
-        mapped = self._indexes.latest.impact is not None
-        return mapped or (often and counters.last_seq(connection) > keywords.PAYS_FROM_ROWS)
+        return often and counters.last_seq(connection) > keywords.PAYS_FROM_ROWS
 
-    def _index_soon(self, connection: apsw.Connection) -> None:
-        view = self._indexes.latest
-        if self._derived is None or view.unsaved < PAYS_FROM:
-            return
-        if view.matrix is None and generations.generation(connection) is not None:
-            return  # the vectors are read by the search that needs them
-        exact = partial(_exact_vectors, self._connections.lasting)
-        self._derived.write_soon(view, counters.state(connection).store_id, exact, self._indexes.replace)
+    def _index_soon(self) -> None:
+        """Write the index in the background, if a search is over that has read so much; a view leaves it to its store."""
+        if self._derived is not None and not self._pinned and self._indexes.latest.unsaved >= PAYS_FROM:
+            self._derived.write_soon(self._indexes, self._connections.read)
 
     def search_vectors(self, vector: Vector, filter: Filter, limit: int, *, long: bool = True) -> Scores:
         with self._connections.read() as connection:
             view = self._matrix_view(connection)
-            if view.matrix is None:
-                return []
-            return self._nearest(connection, view, view.matrix, vector, filter, limit, long)
+            found = (
+                [] if view.matrix is None else self._nearest(connection, view, view.matrix, vector, filter, limit, long)
+            )
+        self._index_soon()
+        return found
 
     def search_hnsw(
         self, vector: Vector, filter: Filter, limit: int, *, long: bool = True
@@ -473,8 +480,7 @@ class SqliteStore:
             if view.matrix is None:
                 return [], None
             if self._derived is not None and not self._connections.in_transaction:
-                exact = partial(_exact_vectors, self._connections.lasting)
-                self._derived.link_soon(view, exact, self._indexes.linked)
+                self._derived.link_soon(view, self._indexes, self._connections.lasting.read)
             found = self._nearest(connection, view, view.matrix, vector, filter, limit, long, approximately=True)
             return found, vector_search.approximate(view.matrix)
 
@@ -650,13 +656,6 @@ class SqliteStore:
             return health.stats(connection, self.path, tally, None if view is None else view.catalogue)
 
 
-def _exact_vectors(
-    connections: Connections, seqs: Sequence[int], generation: generations.Generation
-) -> tuple[NDArray[np.int64], Vector]:
-    with connections.read() as connection:
-        return stored_vectors.read_vectors(connection, seqs, generation)
-
-
 class _Viewed:
     """Lends a view of a store."""
 
@@ -676,6 +675,7 @@ class _Viewed:
             self._pinned.end()
         finally:
             self._lent.__exit__(kind, error, trace)
+        self._store._index_soon()
 
 
 class SqliteSpaces:

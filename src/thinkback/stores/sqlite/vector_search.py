@@ -5,10 +5,9 @@ again in float64, row by row, so that a score depends on the two vectors alone, 
 """
 
 from collections.abc import Sequence
-from dataclasses import field, replace
+from dataclasses import field
 from functools import cached_property, partial
 from hashlib import sha256
-from itertools import islice
 from typing import Any, Protocol
 
 import apsw
@@ -20,18 +19,15 @@ from thinkback.stores.index.blocks import Blocks, Some
 from thinkback.stores.index.codes import CodedQuery
 from thinkback.stores.index.graphs import Graph, nearest
 from thinkback.stores.index.reach import Part, most_promising, others_in_reach
-from thinkback.stores.sqlite.catalogue import Catalogue, Delta, Mask, Rows, retired
-from thinkback.stores.sqlite.columns import extended
+from thinkback.stores.sqlite.catalogue import Catalogue, Mask, Rows, retired
 from thinkback.stores.sqlite.generations import STORED, Generation, unit_rows
 from thinkback.stores.sqlite.kept_vectors import KeptVectors, Read, products, squared
 from thinkback.stores.sqlite.rows import listed
-from thinkback.stores.sqlite.stored_vectors import read_rows, read_vectors, unpacked
+from thinkback.stores.sqlite.stored_vectors import read_rows, read_vectors
 from thinkback.values import dataclass
 
 _ROUNDING = 2.0**-24  # relative error of one float32 operation
 _LENGTH_ERROR = 2e-6  # how far a stored vector's length may be from 1, twice
-_CHUNK = 256  # vectors read at once; they stay in the processor's cache
-_LEAST_ROOM = 1024
 _MOST_PASS = 2  # a graph is used if at least one row in so many passes the filter
 _MASKS_KEPT = 8
 _WORTH_A_LOOK = 8  # rows; fewer are read from the file as they are
@@ -305,68 +301,6 @@ def _of_vectors(rows: Vector, asked: Asked) -> Floats:
 def _cosines(rows: Vector, squares: Floats, asked: Asked) -> Floats:
     found: Floats = products(rows, asked.target) / np.sqrt(squares * asked.square)
     return found.clip(-1.0, 1.0)
-
-
-def load(connection: apsw.Connection, generation: Generation, catalogue: Catalogue) -> Matrix:
-    """Read every live vector of the catalogue's rows into memory."""
-    dimensions = generation.space.dimensions
-    # Room for later writes: untouched memory costs nothing, but moving all rows does.
-    room = max(_LEAST_ROOM, catalogue.size // 4)
-    vectors = np.zeros((catalogue.size + room, dimensions), dtype=STORED)
-    own, held = np.zeros(len(vectors), dtype=np.intp), 0
-    filled = np.zeros(catalogue.size, dtype=np.bool_)
-    stored = connection.execute("SELECT place, vector FROM vectors WHERE place BETWEEN ? AND ?", generation.places)
-    while chunk := list(islice(stored, _CHUNK)):
-        seqs, read = unpacked(chunk, dimensions)
-        places, here = catalogue.find(seqs)
-        end = held + int(here.sum())
-        vectors[held:end], own[held:end] = read if here.all() else read[here], places[here]
-        filled[places[here]], held = True, end
-    return Matrix(generation, filled, own, vectors, held)
-
-
-def follow(old: Matrix, connection: apsw.Connection, catalogue: Catalogue, delta: Delta) -> Matrix:
-    """The matrix beside a newer catalogue; of a changed row the vector is taken from the file, as it may be new."""
-    filled = _grown(old.filled, catalogue.size)
-    coded = None if old.coded is None else _grown(old.coded, catalogue.size)
-    seqs = catalogue.seqs[np.concatenate([delta.appended, delta.changed])].tolist()
-    found, vectors = read_vectors(connection, seqs, old.generation)
-    rows = catalogue.rows(found)
-    known = filled[rows] if coded is None else filled[rows] & ~coded[rows]
-    if not _holds(old, rows[known], vectors[known]):
-        return load(connection, old.generation, catalogue)
-    filled[rows] = True
-    if coded is not None:
-        coded[rows] = False
-    own = extended(old.own, old.held, rows[~known])
-    kept, questions = old.kept, old.questions
-    if kept is not None and (len(delta.changed) or len(delta.died)):
-        kept, questions = kept.emptied(), Questions()
-    return replace(
-        old,
-        kept=kept,
-        questions=questions,
-        filled=filled,
-        own=own,
-        vectors=extended(old.vectors, old.held, vectors[~known]),
-        held=old.held + len(rows) - int(known.sum()),
-        coded=coded,
-        chosen={},
-    )
-
-
-def _grown(mask: Mask, size: int) -> Mask:
-    return np.concatenate([mask, np.zeros(size - len(mask), dtype=np.bool_)])
-
-
-def _holds(matrix: Matrix, rows: Rows, vectors: Vector) -> bool:
-    """Whether these rows have these vectors in memory; only a repair writes the vector of a version anew."""
-    if not len(rows):
-        return True
-    own = matrix.own[: matrix.held]
-    order = np.argsort(own, kind="stable")
-    places = order[np.searchsorted(own, rows, sorter=order)]
-    return np.array_equal(matrix.vectors[places], vectors)
 
 
 class Without(Protocol):
