@@ -4,6 +4,7 @@ import json
 import os
 import random
 import stat
+import threading
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -287,6 +288,39 @@ def test_a_process_takes_over_the_index_that_another_one_has_written(
     made.store.close()
 
 
+@pytest.mark.parametrize("adopts", [True, False])
+def test_two_processes_that_write_the_index_in_turn_leave_a_whole_one(
+    made: Random, adopts: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One that was mapped before the other wrote all files anew must not name those that are gone."""
+    if not adopts:  # as if the other one wrote between two steps of this one
+        monkeypatch.setattr(derived.DerivedIndex, "_of_another", lambda *_: None)
+    folder = folder_of(str(made.path))
+    (folder / MANIFEST).unlink()
+    with SqliteStore(made.path) as other:
+        answers(other, made.questions())
+        for store in (made.store, other, made.store):
+            made.add(60)
+            questions = made.questions()
+            assert answers(store, questions) == without_index(made.path, questions)
+            named = {entry.file for entry in Folder(folder).manifest().segments}
+            assert {file.name for file in folder.glob("*.segment")} == named
+    made.reopen()
+    questions = made.questions()
+    assert answers(made.store, questions) == without_index(made.path, questions)
+    assert made.store._indexes.latest.mapped.rows == 480
+
+
+def test_an_index_that_lost_a_file_is_written_anew_by_a_process_without_one(made: Random) -> None:
+    made.store.close()
+    folder = folder_of(str(made.path))
+    next(folder.glob("*.segment")).unlink()
+    with SqliteStore(made.path) as store:
+        answers(store, made.questions())
+        assert store._indexes.latest.mapped.rows == 300
+    made.reopen()
+
+
 def test_a_new_process_answers_from_the_files(made: Random) -> None:
     questions = made.questions()
     expected = answers(made.store, questions)
@@ -300,6 +334,13 @@ def test_a_new_process_answers_from_the_files(made: Random) -> None:
 
 def test_the_writing_process_lets_go_of_its_own_copy(made: Random) -> None:
     assert made.store._indexes.latest.mapped.rows == 300
+
+
+def beside(work: Callable[[], object]) -> None:
+    """Do something in another thread, and wait for it."""
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
 
 
 def writing_before_it_is_published(
@@ -340,7 +381,7 @@ def test_files_that_lost_a_memory_while_they_were_written_are_not_gone_on_from(
     replace = IndexCache.replace
 
     def forgetting(self: IndexCache, old: View, new: View) -> None:
-        made.store.forget([made.ids.pop(3)])
+        beside(lambda: made.store.forget([made.ids.pop(3)]))
         replace(self, old, new)
         assert self.latest is not new
 
@@ -519,14 +560,15 @@ def test_a_memory_that_was_forgotten_before_the_index_is_written_is_not_written(
     made = Random(tmp_path / "memory.db", 5)
     made.add(60)
     made.store.add([Draft(text="zanzibarquartz in the vault", id="the-secret-id")], made.now, None)
-    nonce = derived.DerivedIndex._new_nonce
+    whole = IndexCache.whole
 
-    def forgetting(self: derived.DerivedIndex) -> str:
-        monkeypatch.setattr(derived.DerivedIndex, "_new_nonce", nonce)
-        made.store.forget(["the-secret-id"])
-        return nonce(self)
+    def forgetting(self: IndexCache, connection: apsw.Connection) -> View:
+        monkeypatch.setattr(IndexCache, "whole", whole)
+        view = whole(self, connection)
+        beside(lambda: made.store.forget(["the-secret-id"]))
+        return view
 
-    monkeypatch.setattr(derived.DerivedIndex, "_new_nonce", forgetting)
+    monkeypatch.setattr(IndexCache, "whole", forgetting)
     written = list[bytes]()
     put = Folder._put
 

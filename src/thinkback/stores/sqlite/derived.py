@@ -29,7 +29,7 @@ from thinkback.stores.sqlite import counters, generations, journal, mapped_view
 from thinkback.stores.sqlite.catalogue import Catalogue, integers
 from thinkback.stores.sqlite.columns import COLUMNS
 from thinkback.stores.sqlite.generations import STORED
-from thinkback.stores.sqlite.index_cache import IndexCache, View
+from thinkback.stores.sqlite.index_cache import NOT_MAPPED, IndexCache, View
 from thinkback.stores.sqlite.matrices import BLOCK_ROWS
 from thinkback.stores.sqlite.segments import Segment
 from thinkback.stores.sqlite.stored_vectors import read_vectors
@@ -123,31 +123,35 @@ class DerivedIndex:
                 held, live = indexes.view(connection), generations.generation(connection)
                 if held.unsaved < PAYS_FROM:
                     return
-                others = self._of_another(held, connection)
-                if others is None:
-                    view, store_id = indexes.whole(connection), counters.state(connection).store_id
-            if others is None:
-                nonce = self._new_nonce()  # before the lock, as a write may purge the index
+                found = self._of_another(held, connection)
+                view, store_id = found or indexes.whole(connection), counters.state(connection).store_id
+            if found is None:
                 with self.folder.locked(wait=False) as mine:
                     if not mine or _removed_since(view.catalogue.changes, read):
                         return
-                    entries = _write_segments(self.folder, view, live, read)
-                    changes, number = view.catalogue.changes, None if live is None else live.number
-                    others = Manifest(store_id, nonce, changes, changes, number, graphs=self._graphs(number)).of(
-                        entries
-                    )
-                    self.folder.publish(others)
-            indexes.replace(held, self._opened(others, live))
+                    found = self._published(view, store_id, live, read)
+            indexes.replace(held, found)
         except (OSError, Unusable, KeyError, MemoryError, ImportError, ThinkbackError):  # a full disk, a closed store
             self._failed = True
 
-    def _of_another(self, held: View, connection: apsw.Connection) -> Manifest | None:
-        """The index that another process has written since, if it has more rows than this one holds mapped."""
+    def _of_another(self, held: View, connection: apsw.Connection) -> View | None:
+        """What another process has written since, if it has more rows than those mapped here, or has removed their files."""
         with suppress(Unusable):
             manifest = self._usable(connection)
-            if sum(entry.rows for entry in manifest.segments) > held.mapped.rows:
-                return manifest
+            more = sum(entry.rows for entry in manifest.segments) > held.mapped.rows
+            if more or not set(held.mapped.entries).issubset(manifest.segments):
+                return self.load(connection)
         return None
+
+    def _published(self, view: View, store_id: str, live: generations.Generation | None, read: Reading) -> View:
+        """Write a view, and read it from the files; the lock is held, so none that the view is made of goes meanwhile."""
+        if not {entry.file for entry in view.mapped.entries}.issubset(self.files()):
+            view = replace(view, mapped=NOT_MAPPED)  # another process removed some; here they are still mapped
+        entries = _write_segments(self.folder, view, live, read)
+        changes, number = view.catalogue.changes, None if live is None else live.number
+        manifest = Manifest(store_id, self._new_nonce(), changes, changes, number, graphs=self._graphs(number))
+        self.folder.publish(manifest.of(entries))
+        return self._opened(manifest.of(entries), live)
 
     def _graphs(self, generation: int | None) -> tuple[Link, ...]:
         """Those there are, of this generation of vectors."""
@@ -217,6 +221,8 @@ class DerivedIndex:
         """Write those segments anew that hold a removed memory; False if that is not possible now."""
         if not self.folder.path.is_dir():
             return True
+        if threading.current_thread() is self._writing:  # which holds the lock
+            return False
         try:
             with self.folder.locked():
                 self._purge(connection)
