@@ -11,6 +11,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 import campaigns
 import fuzz
+import shared_index
 
 LARGE = {
     "kills": (campaigns.kills, 2_000),
@@ -18,6 +19,7 @@ LARGE = {
     "power_cuts": (campaigns.power_cuts, 10_000),
     "failing_calls": (campaigns.failing_calls, 1_000),
     "damaged_files": (campaigns.damaged_files, 2_000),
+    "shared_index": (shared_index.shared_index, 500),
     "fuzzed_calls": (fuzz.fuzzed_calls, 1_000_000),
 }
 

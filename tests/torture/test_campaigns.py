@@ -14,6 +14,7 @@ sys.path.insert(0, str(Path(__file__).parent))  # the campaigns also run without
 
 import campaigns
 import fuzz
+import shared_index
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")]
 # A fork while other threads run is what the campaigns do on purpose, and text that looks like a secret is no accident here.
@@ -29,6 +30,7 @@ quiet = pytest.mark.filterwarnings("ignore")
         (campaigns.power_cuts, 100),
         (campaigns.failing_calls, 40),
         (campaigns.damaged_files, 40),
+        (shared_index.shared_index, 6),
         (fuzz.fuzzed_calls, 10_000),
     ],
     ids=lambda value: getattr(value, "__name__", ""),

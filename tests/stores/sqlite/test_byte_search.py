@@ -2,6 +2,7 @@
 
 import random
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -41,3 +42,24 @@ def test_files_of_a_store_are_searched_and_the_schema_is_no_trace(tmp_path: Path
 def test_a_store_in_memory_has_no_files() -> None:
     with SqliteStore(":memory:") as store:
         assert store.traces({b"grey cat sleeps"}) == []
+
+
+@pytest.mark.parametrize("opened", [False, True])
+def test_files_that_another_process_writes_meanwhile_are_searched_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, opened: bool
+) -> None:
+    """A segment may go, and what it held be in another one, before it is looked at or in that moment."""
+    path, index = tmp_path / "m.db", tmp_path / "m.db-index"
+    index.mkdir()
+    path.write_bytes(b"nothing")
+    (index / "a.segment").write_bytes(b"the needle")
+    search = byte_search._blocks if opened else byte_search._searched
+
+    def meanwhile(file: Path, *given: Any) -> Any:
+        if (index / "a.segment").exists() and (file.name == "a.segment" or not opened):
+            (index / "a.segment").rename(index / "b.segment")
+        return search(file, *given)
+
+    monkeypatch.setattr(byte_search, "_blocks" if opened else "_searched", meanwhile)
+    scans = byte_search.scan_files(path, [b"the needle"], lambda empty: None)
+    assert {scan.file: set(scan.found) for scan in scans} == {"m.db": set(), "b.segment": {b"the needle"}}

@@ -19,14 +19,26 @@ _MULTIPLIER = np.uint32(2654435761)  # of Knuth's multiplicative hash
 def scan_files(path: Path, needles: Iterable[bytes], empty: Callable[[Path], None]) -> list[FileScan]:
     """The live files of a store, each with the needles in it that an empty store does not hold.
 
-    `empty` writes an empty store to a path; the names of its tables and columns are no traces.
+    `empty` writes an empty store to a path; the names of its tables and columns are no traces. Other processes may write the index
+    meanwhile, so what is new is searched too, until nothing is.
     """
     wanted = set(needles)
-    found = {file: found_in(file, wanted) for file in live_files(path)}
-    present = set().union(*found.values())
+    searched: dict[Path, tuple[int, set[bytes]] | None] = {}
+    while new := [file for file in live_files(path) if file not in searched]:
+        searched |= {file: _searched(file, wanted) for file in new}
+    found = {file: one for file, one in sorted(searched.items()) if one is not None}
+    present = set().union(*(hits for _, hits in found.values()))
     if present:
         present -= _found_in_empty_store(present, empty)
-    return [FileScan(file.name, file.stat().st_size, frozenset(hits & present)) for file, hits in found.items()]
+    return [FileScan(file.name, size, frozenset(hits & present)) for file, (size, hits) in found.items()]
+
+
+def _searched(file: Path, wanted: Iterable[bytes]) -> tuple[int, set[bytes]] | None:
+    """The size of a file and the needles in it; None if it is gone."""
+    try:
+        return file.stat().st_size, found_in(file, wanted)
+    except FileNotFoundError:
+        return None
 
 
 def live_files(path: Path) -> list[Path]:
@@ -74,7 +86,11 @@ def _windows(path: Path, overlap: int) -> Iterator[bytes]:
 
 def _blocks(path: Path) -> Iterator[bytes]:
     """The file in order, read through SQLite: closing a plain file descriptor drops every POSIX lock of this process on it."""
-    file = apsw.VFSFile("", os.path.abspath(path), [apsw.SQLITE_OPEN_MAIN_DB | apsw.SQLITE_OPEN_READONLY, 0])
+    try:
+        file = apsw.VFSFile("", os.path.abspath(path), [apsw.SQLITE_OPEN_MAIN_DB | apsw.SQLITE_OPEN_READONLY, 0])
+    except apsw.CantOpenError:
+        path.stat()  # FileNotFoundError if it is gone by now
+        raise
     try:
         size = file.xFileSize()
         for start in range(0, size, _WINDOW):

@@ -127,9 +127,13 @@ class DerivedIndex:
                 view, store_id = found or indexes.whole(connection), counters.state(connection).store_id
             if found is None:
                 with self.folder.locked(wait=False) as mine:
-                    if not mine or _removed_since(view.catalogue.changes, read):
+                    if not mine:
                         return
-                    found = self._published(view, store_id, live, read)
+                    with read() as connection:  # from here on a forgetting waits for the lock to purge what is written
+                        if _removed_since(view.catalogue.changes, connection):
+                            return
+                        found = self._of_another(held, connection)  # written while this one read
+                    found = found or self._published(view, store_id, live, read)
             indexes.replace(held, found)
         except (OSError, Unusable, KeyError, MemoryError, ImportError, ThinkbackError):  # a full disk, a closed store
             self._failed = True
@@ -290,11 +294,10 @@ def _unlinked(manifest: Manifest) -> Iterator[Sequence[Entry]]:
         yield group
 
 
-def _removed_since(changes: int, read: Reading) -> bool:
-    """Whether a memory was forgotten since; a later forgetting waits for the lock to take out what is written now."""
+def _removed_since(changes: int, connection: apsw.Connection) -> bool:
+    """Whether a memory was forgotten since."""
     sql = "SELECT removed_before > ?1 OR EXISTS (SELECT 1 FROM removed WHERE changed > ?1) FROM counters"
-    with read() as connection:
-        return bool(connection.execute(sql, (changes,)).get)
+    return bool(connection.execute(sql, (changes,)).get)
 
 
 def _exact(
