@@ -13,12 +13,11 @@ _keep = StoredRecord.kept.__set__  # type: ignore[attr-defined]  # a record is f
 class Once(Generic[T]):
     """Decorates a function of a record alone; no result outlives the record it was read from.
 
-    One that looks at the access count or the last access says so; results of others stay when only those change.
+    It must not look at the access count or the last access: results stay when only those change.
     """
 
-    def __init__(self, read: Callable[[StoredRecord], T], *, of_accesses: bool = False) -> None:
+    def __init__(self, read: Callable[[StoredRecord], T]) -> None:
         self._read = read
-        self.of_accesses = of_accesses
         self.__doc__ = read.__doc__
 
     def __call__(self, record: StoredRecord) -> T:

@@ -162,5 +162,5 @@ def _accessed(record: StoredRecord, count: int, last: int | None) -> StoredRecor
     copied = _made(values)
     kept = getattr(record, "kept", None)
     if kept:  # a copy of it, as another thread may read the record meanwhile
-        _keep(copied, {reader: value for reader, value in kept.copy().items() if not reader.of_accesses})
+        _keep(copied, kept.copy())
     return copied

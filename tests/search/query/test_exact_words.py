@@ -99,7 +99,7 @@ def test_and_not_is_not() -> None:
 
 
 def test_a_refused_expression_is_searched_without_what_it_excludes(caplog: pytest.LogCaptureFixture) -> None:
-    with memory() as m:
+    with memory() as m, caplog.at_level("INFO"):
         for text in ("python snake", "python code", "a snake"):
             m.remember(text)
         found = m.recall("NOT snake python AND (")

@@ -43,7 +43,7 @@ class Keyword(Leg):
 
     def _again(self, refused: KeywordQuery, filter: Filter, store: Store) -> Run:
         """Results of the fallback for an expression that the full-text index rejected, if the query has one."""
-        log.warning("full text refused a keyword query of %d characters", len(refused.expression))
+        log.info("full text refused a keyword query of %d characters", len(refused.expression))
         if not refused.fallback:
             return Run(self.name, warnings=(Notice(REFUSED, f"{_UNREADABLE}; no keyword hits"),))
         bare = replace(refused, mode="bare", expression=refused.fallback, fallback=None)
