@@ -16,14 +16,14 @@ import thinkback
 from thinkback.model import Filter
 from thinkback.search.query.keywords import parse_keywords
 from thinkback.stores.index.folder import Folder
-from thinkback.stores.sqlite import SqliteStore, derived, index_cache, keywords, matrices
+from thinkback.stores.sqlite import SqliteStore, derived, index_cache, keywords, matrices, segment_files
 from thinkback.stores.sqlite import store as stores
 from thinkback.stores.sqlite.derived import folder_of
 
 PROCESSES, STEPS, DIMENSIONS = 3, 40, 24
 WORDS = [f"word{number}" for number in range(300)]
 SMALL = (
-    (derived, "SEGMENT_ROWS", 64),
+    (segment_files, "SEGMENT_ROWS", 64),
     (derived, "PAYS_FROM", 20),
     (stores, "PAYS_FROM", 20),
     (matrices, "BLOCK_ROWS", 64),

@@ -3,7 +3,10 @@
 import json
 import os
 import random
+import shutil
 import stat
+import subprocess
+import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
@@ -29,6 +32,7 @@ from thinkback.stores.sqlite import (
     keywords,
     matrices,
     rarest,
+    segment_files,
     term_gains,
 )
 from thinkback.stores.sqlite import store as stores
@@ -36,6 +40,7 @@ from thinkback.stores.sqlite.columns import COLUMNS
 from thinkback.stores.sqlite.derived import folder_of
 from thinkback.stores.sqlite.history_index import HistoryIndex
 from thinkback.stores.sqlite.index_cache import IndexCache, View
+from thinkback.stores.sqlite.segment_files import Reading
 
 SPACE = EmbeddingSpace("toy", 24)
 WORDS = [f"{a}{b}" for a in ("ba", "ren", "mo", "ti", "ska", "lor") for b in ("vin", "de", "pu", "gra", "fel", "no")]
@@ -44,7 +49,7 @@ NOW = 1_000_000_000
 
 @pytest.fixture(autouse=True)
 def _small(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(derived, "SEGMENT_ROWS", 64)
+    monkeypatch.setattr(segment_files, "SEGMENT_ROWS", 64)
     for module in (derived, stores):
         monkeypatch.setattr(module, "PAYS_FROM", 40)
     monkeypatch.setattr(keywords, "PAYS_FROM_ROWS", 0)
@@ -222,12 +227,31 @@ def test_of_many_vectors_only_codes_are_held_which_the_index_takes_over(
         matrix = made.store._indexes.latest.matrix
         assert matrix is not None
         assert (len(matrix.blocks), matrix.held, len(matrix.vectors)) == (300, 0, 0)
-    monkeypatch.setattr(derived, "_vectors", None)  # no vector is read again
+    monkeypatch.setattr(segment_files, "_vectors", None)  # no vector is read again
     made.reopen()
     questions = made.questions()
     assert answers(made.store, questions) == without_index(made.path, questions)
     assert made.store._indexes.latest.mapped.rows == 300
     made.store.close()
+
+
+FORGETFUL = """
+import sys, thinkback
+from thinkback.stores.sqlite import derived, store
+derived.PAYS_FROM = store.PAYS_FROM = 40
+memory = thinkback.open(sys.argv[1], embedder=None, reranker=None)
+memory.recall("number")
+"""
+
+
+def test_a_program_that_does_not_close_the_store_leaves_an_index_behind(tmp_path: Path) -> None:
+    path = tmp_path / "memory.db"
+    with thinkback.open(path, embedder=None, reranker=None) as memory:
+        for start in range(0, 60, 30):
+            memory.remember_many(f"number {n}" for n in range(start, start + 30))
+    shutil.rmtree(folder_of(str(path)))
+    subprocess.run([sys.executable, "-c", FORGETFUL, str(path)], check=True)
+    assert sum(entry.rows for entry in Folder(folder_of(str(path))).manifest().segments) == 60
 
 
 @pytest.mark.parametrize("leg", ["keyword", "vector"])
@@ -404,7 +428,7 @@ def test_only_changed_segments_are_written_again(made: Random) -> None:
 
 
 def test_the_index_is_written_through_no_connection_of_a_search(made: Random, monkeypatch: pytest.MonkeyPatch) -> None:
-    begun: list[derived.Reading] = []
+    begun: list[Reading] = []
     monkeypatch.setattr(derived.DerivedIndex, "write_soon", lambda _, indexes, read: begun.append(read))
     made.add(50)
     (words, vector, filter), *_ = made.questions()

@@ -12,7 +12,7 @@ from thinkback.model import Draft, Filter, Scored
 from thinkback.search.legs import VectorLeg
 from thinkback.stores.base import EmbeddingSpace
 from thinkback.stores.index.folder import Folder
-from thinkback.stores.sqlite import SqliteStore, derived, keywords
+from thinkback.stores.sqlite import SqliteStore, derived, keywords, segment_files
 from thinkback.stores.sqlite import store as stores
 from thinkback.stores.sqlite.derived import folder_of
 
@@ -24,7 +24,7 @@ EVERYTHING = Filter(now=1000)
 
 @pytest.fixture(autouse=True)
 def _small(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(derived, "SEGMENT_ROWS", 256)
+    monkeypatch.setattr(segment_files, "SEGMENT_ROWS", 256)
     monkeypatch.setattr(derived, "GRAPH_SEGMENTS", 2)
     for module in (derived, stores):
         monkeypatch.setattr(module, "PAYS_FROM", 40)

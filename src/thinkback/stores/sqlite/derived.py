@@ -8,37 +8,26 @@ whatever changed since is read from the file. A segment with rows that changed o
 import os
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, suppress
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import apsw
 import numpy as np
 from numpy.typing import NDArray
 
 from thinkback.errors import StoreError, ThinkbackError
-from thinkback.model import Vector
-from thinkback.stores.index import codes, graphs, postings
-from thinkback.stores.index.codes import Block
+from thinkback.stores.index import graphs
 from thinkback.stores.index.folder import MANIFEST, Arrays, Entry, Folder, Link, Manifest, Unusable
 from thinkback.stores.index.graphs import Graph
-from thinkback.stores.index.postings import MappedPostings, Triples
-from thinkback.stores.sqlite import counters, generations, journal, mapped_view
-from thinkback.stores.sqlite.catalogue import Catalogue, integers
-from thinkback.stores.sqlite.columns import COLUMNS
+from thinkback.stores.sqlite import counters, generations, journal, mapped_view, segment_files
+from thinkback.stores.sqlite.catalogue import integers
 from thinkback.stores.sqlite.generations import STORED
 from thinkback.stores.sqlite.index_cache import NOT_MAPPED, IndexCache, View
-from thinkback.stores.sqlite.matrices import BLOCK_ROWS
-from thinkback.stores.sqlite.segments import Segment
-from thinkback.stores.sqlite.stored_vectors import read_vectors
+from thinkback.stores.sqlite.segment_files import Reading
 from thinkback.stores.sqlite.vector_search import Matrix
 
-SEGMENT_ROWS = BLOCK_ROWS  # small enough to be written anew when one of them is forgotten
-Reading = Callable[
-    [], AbstractContextManager[apsw.Connection]
-]  # a transaction that is no search's, whose connection others get
 Mark = Callable[[str, str], None]
 NONCE = "index.nonce"
 GRAPH_SEGMENTS = 16  # that one graph is over: few graphs to search, and not too much to build anew after a forgetting
@@ -91,12 +80,13 @@ class DerivedIndex:
         Postings that no search needed yet are read for that: a program that asks one question a process shall have an index, too.
         """
         if not (self._read_only or self._failed or self._closing):
-            self._begin("thinkback-index", partial(self._write, indexes, read))
+            # No daemon: a program that ends without closing the store waits for it, too.
+            self._begin("thinkback-index", partial(self._write, indexes, read), daemon=False)
 
-    def _begin(self, name: str, task: Callable[[], None]) -> None:
+    def _begin(self, name: str, task: Callable[[], None], *, daemon: bool) -> None:
         with self._lock:
             if not self.busy:
-                self._writing = threading.Thread(target=task, name=name, daemon=True)
+                self._writing = threading.Thread(target=task, name=name, daemon=daemon)
                 self._writing.start()
 
     @property
@@ -151,7 +141,7 @@ class DerivedIndex:
         """Write a view, and read it from the files; the lock is held, so none that the view is made of goes meanwhile."""
         if not {entry.file for entry in view.mapped.entries}.issubset(self.files()):
             view = replace(view, mapped=NOT_MAPPED)  # another process removed some; here they are still mapped
-        entries = _write_segments(self.folder, view, live, read)
+        entries = segment_files.write(self.folder, view, live, read)
         changes, number = view.catalogue.changes, None if live is None else live.number
         manifest = Manifest(store_id, self._new_nonce(), changes, changes, number, graphs=self._graphs(number))
         self.folder.publish(manifest.of(entries))
@@ -189,7 +179,7 @@ class DerivedIndex:
         if self._read_only or self._failed or self._closing or view.matrix is None or not view.mapped.entries:
             return
         if sum(graph.end - graph.first for graph in view.matrix.graphs) < view.mapped.rows:
-            self._begin("thinkback-graph", partial(self._link, view, view.matrix, indexes, read))
+            self._begin("thinkback-graph", partial(self._link, view, view.matrix, indexes, read), daemon=True)
 
     def _link(self, view: View, matrix: Matrix, indexes: IndexCache, read: Reading) -> None:
         try:
@@ -216,7 +206,7 @@ class DerivedIndex:
         seqs = np.concatenate([self.folder.open(entry)["seqs"] for entry in over])
         vectors = np.zeros((len(seqs), matrix.vectors.shape[1]), dtype=STORED)
         for at in range(0, len(seqs), _READ_AT_ONCE):
-            found, some = _exact(seqs[at : at + _READ_AT_ONCE], matrix.generation, read)
+            found, some = segment_files.exact(seqs[at : at + _READ_AT_ONCE], matrix.generation, read)
             vectors[np.searchsorted(seqs, found)] = some
         made = graphs.build(vectors, lambda: self._closing)
         return None if made is None else (made[0] | {"seqs": seqs[[0, -1]]}, *made[1:])
@@ -278,7 +268,7 @@ class DerivedIndex:
             return entry
         arrays = self._held.get(entry.file) or self.folder.open(entry)
         keep = ~np.isin(arrays["seqs"], gone)
-        return entry if keep.all() else self.folder.write(_only(arrays, keep))
+        return entry if keep.all() else self.folder.write(segment_files.only(arrays, keep))
 
 
 def _unlinked(manifest: Manifest) -> Iterator[Sequence[Entry]]:
@@ -300,136 +290,9 @@ def _removed_since(changes: int, connection: apsw.Connection) -> bool:
     return bool(connection.execute(sql, (changes,)).get)
 
 
-def _exact(
-    seqs: NDArray[np.int64], generation: generations.Generation, read: Reading
-) -> tuple[NDArray[np.int64], Vector]:
-    with read() as connection:
-        return read_vectors(connection, seqs.tolist(), generation)
-
-
 def folder_of(path: str) -> Path:
     """Where the index of a store lies."""
     return Path(f"{path}-index")
-
-
-# -- from a view to files --------------------------------------------------------------------------------------------------------
-
-
-def _write_segments(
-    folder: Folder, view: View, live: generations.Generation | None, read: Reading
-) -> tuple[Entry, ...]:
-    """The segments that are still as they were, and new ones for all other rows, in the order of their rows."""
-    entries: list[Entry] = []
-    for entry, rows in _plan(view):
-        if entry is not None:
-            entries.append(entry)
-            continue
-        places = np.full(view.catalogue.size, -1, dtype=np.int64)
-        places[rows] = np.arange(len(rows))
-        parts = postings.split([part.triples() for part in _overlapping(view, rows)], places, SEGMENT_ROWS)
-        for at, held in zip(range(0, len(rows), SEGMENT_ROWS), parts, strict=True):
-            some = rows[at : at + SEGMENT_ROWS]
-            arrays = _arrays(view, some, held)
-            entries.append(folder.write(arrays if live is None else arrays | _coded(view, some, live, read)))
-    return tuple(entries)
-
-
-def _plan(view: View) -> Iterator[tuple[Entry | None, NDArray[np.intp]]]:
-    """Segments to keep, and rows to write: those of dirty segments, and of a small last one together with the new rows."""
-    alive, start = view.catalogue.alive, 0
-    for number, entry in enumerate(view.mapped.entries):
-        end = start + entry.rows
-        if number == len(view.mapped.entries) - 1 and entry.rows < SEGMENT_ROWS // 2:
-            break
-        clean = view.mapped.dirty.isdisjoint(range(start, end))
-        rows = start + np.flatnonzero(alive[start:end])
-        if len(rows):
-            yield entry if clean else None, rows
-        start = end
-    rows = start + np.flatnonzero(alive[start:])
-    if len(rows):
-        yield None, rows
-
-
-def _overlapping(view: View, rows: NDArray[np.intp]) -> list[Segment | MappedPostings]:
-    segments = () if view.impact is None else view.impact.segments
-    return [
-        part
-        for part in segments
-        if not isinstance(part, MappedPostings) or (part.first <= rows[-1] and rows[0] < part.first + part.documents)
-    ]
-
-
-def _arrays(view: View, rows: NDArray[np.intp], parts: Sequence[Triples]) -> dict[str, NDArray[Any]]:
-    catalogue = view.catalogue
-    found: dict[str, NDArray[Any]] = {name: catalogue.columns[name][rows] for name, _ in COLUMNS}
-    found["seqs"] = catalogue.seqs[rows]
-    found |= _spelled(catalogue.ids.encoded(rows))
-    if view.impact is not None:
-        found["lengths"] = view.impact.lengths[rows].astype(np.int32)
-    return found | postings.pack(parts)
-
-
-def _spelled(ids: Sequence[bytes]) -> dict[str, NDArray[Any]]:
-    ends = np.cumsum([len(id) for id in ids], dtype=np.uint32)
-    return {"ids": np.frombuffer(b"".join(ids), dtype=np.uint8), "id_ends": ends}
-
-
-def _coded(view: View, rows: NDArray[np.intp], live: generations.Generation, read: Reading) -> dict[str, NDArray[Any]]:
-    """Codes of rows, from the vectors in memory or, where they are not there, in the file."""
-    if view.matrix is None:
-        seqs = view.catalogue.seqs[rows]
-        vectors, coded = np.zeros((len(rows), live.space.dimensions), dtype=STORED), np.zeros(len(rows), dtype=np.bool_)
-        found, some = _exact(seqs, live, read)
-        places = np.searchsorted(seqs, found)
-        vectors[places], coded[places] = some, True
-        return codes.encode(vectors) | {"coded": coded}
-    block = _block_of(view.matrix, rows)
-    made = block.arrays() if block else codes.encode(_vectors(view.matrix, view.catalogue, rows, read))
-    return made | {"coded": view.matrix.filled[rows]}
-
-
-def _block_of(matrix: Matrix, rows: NDArray[np.intp]) -> Block | None:
-    """The block that has the codes of just these rows."""
-    if matrix.coded is None or not np.array_equal(matrix.coded[rows], matrix.filled[rows]):
-        return None
-    block = matrix.blocks.beginning_at(int(rows[0]))
-    return block if block is not None and len(block) == len(rows) == rows[-1] - rows[0] + 1 else None
-
-
-def _vectors(matrix: Matrix, catalogue: Catalogue, rows: NDArray[np.intp], read: Reading) -> Vector:
-    """The vectors of rows, those that are coded already from the file; zeros where there is none."""
-    place = np.full(len(matrix.filled), -1, dtype=np.int64)
-    place[matrix.own[: matrix.held]] = np.arange(matrix.held)
-    here = place[rows] >= 0
-    if here.all():
-        return _gathered(matrix.vectors, place[rows])
-    vectors = np.zeros((len(rows), matrix.vectors.shape[1]), dtype=STORED)
-    vectors[here] = matrix.vectors[place[rows[here]]]
-    rest = matrix.filled[rows] & ~here
-    if rest.any():
-        seqs, found = _exact(catalogue.seqs[rows[rest]], matrix.generation, read)
-        if len(seqs) < rest.sum():
-            raise Unusable("a vector was removed meanwhile")
-        vectors[rest] = found  # both in the order of the version numbers
-    return vectors
-
-
-def _gathered(vectors: Vector, places: NDArray[np.int64]) -> Vector:
-    """The vectors at these places; without a copy if they follow one another, as in a store that only grew."""
-    if len(places) and (np.diff(places) == 1).all():
-        return vectors[places[0] : places[-1] + 1]
-    return vectors[places]
-
-
-def _only(arrays: Arrays, keep: NDArray[np.bool_]) -> dict[str, NDArray[Any]]:
-    """The arrays of a segment without the rows that are not kept."""
-    by_row = ("seqs", "lengths", *(name for name, _ in COLUMNS), *codes.BY_ROW, "coded")
-    found: dict[str, NDArray[Any]] = {name: arrays[name][keep] for name in by_row if name in arrays}
-    if "mean" in arrays:
-        found["mean"] = arrays["mean"]
-    found["ids"], found["id_ends"] = postings.only_texts(arrays["ids"], arrays["id_ends"], keep)
-    return found | postings.only(arrays, keep)
 
 
 def discard(path: str) -> None:
