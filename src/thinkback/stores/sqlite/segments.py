@@ -78,18 +78,21 @@ def postings_of(
     """Postings of versions, by their numbers, in rows that follow each other."""
     tokenizer = connection.fts5_tokenizer(TOKENIZER[0], list(TOKENIZER[1:]))
     sql = f"SELECT rowid, {', '.join(COLUMNS)} FROM {table} WHERE rowid IN (SELECT value FROM json_each(?))"
-    lengths, first = np.zeros(len(places), dtype=np.int64), min(places.values(), default=0)
-    numbers: dict[bytes, int] = {}
-    occurrences: list[tuple[int, int, float]] = []
+    words: list[bytes] = []
+    texts: list[tuple[int, float, int]] = []  # of every text its row, its weight and how many of the words are its
     for seq, *columns in connection.execute(sql, (listed(list(places)),)):
-        row = places[seq]
         for text, weight in zip(columns, WEIGHTS, strict=True):
-            words = tokenised(tokenizer, text.encode())
-            lengths[row - first] += len(words)
-            occurrences += [(numbers.setdefault(word, len(numbers)), row, weight) for word in words]
-    owners, rows, weights = zip(*occurrences, strict=True) if occurrences else ((), (), ())
-    arrays = np.array(owners, dtype=np.intp), np.array(rows, dtype=np.intp), np.array(weights, dtype=np.float64)
-    return segment_of(list(numbers), *arrays, len(places)), lengths
+            if text:
+                found = tokenised(tokenizer, text.encode())
+                texts.append((places[seq], weight, len(found)))
+                words += found
+    rows, weights, counts = zip(*texts, strict=True) if texts else ((), (), ())
+    lengths = np.zeros(len(places), dtype=np.int64)
+    np.add.at(lengths, np.array(rows, dtype=np.intp) - min(places.values(), default=0), counts)
+    numbers = {word: number for number, word in enumerate(dict.fromkeys(words))}
+    owners = np.fromiter(map(numbers.__getitem__, words), dtype=np.intp, count=len(words))
+    by_word = np.repeat(np.array(rows, dtype=np.intp), counts), np.repeat(np.array(weights, dtype=np.float64), counts)
+    return segment_of(list(numbers), owners, *by_word, len(places)), lengths
 
 
 def merged(segments: tuple[Segment | MappedPostings, ...]) -> tuple[Segment | MappedPostings, ...]:
