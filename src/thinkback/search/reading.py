@@ -11,7 +11,6 @@ from functools import lru_cache
 from itertools import accumulate, pairwise
 
 from thinkback.model import REFLECTION, StoredRecord
-from thinkback.search.once import Once
 from thinkback.search.selection import Shown
 from thinkback.search.traits import words
 from thinkback.values import dataclass
@@ -101,7 +100,7 @@ def read(records: Sequence[StoredRecord], shown: Shown, asked: Sequence[Word], p
             at = find(wanted, at + 1)
     stems = [word.stem for word in asked]
     for row, record in enumerate(records):
-        if (record.speaker or record.tags) and not (labels := _labels(record)).isdisjoint(stems):
+        if (record.speaker or record.tags) and not (labels := _labels(record.speaker, record.tags)).isdisjoint(stems):
             has[row] = [
                 word.weight if word.stem in labels else found for word, found in zip(asked, has[row], strict=True)
             ]
@@ -117,10 +116,10 @@ def _is_word(text: str, at: int, wanted: str) -> bool:
     return word is not None and stem(word[0]) == wanted
 
 
-@Once
-def _labels(record: StoredRecord) -> frozenset[str]:
+@lru_cache(maxsize=1024)
+def _labels(speaker: str | None, tags: tuple[str, ...]) -> frozenset[str]:
     """The stems of the speaker's name and of the tags, which count as words of the text."""
-    return frozenset(map(stem, _WORD.findall(" ".join(((record.speaker or "").lower(), *record.tags)))))
+    return frozenset(map(stem, _WORD.findall(" ".join(((speaker or "").lower(), *tags)))))
 
 
 def _close(text: str, places: Sequence[Sequence[int]]) -> set[int]:

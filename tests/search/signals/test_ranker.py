@@ -1,10 +1,13 @@
 """The linear ranker: each feature on its own, by a weight of 1, with the arithmetic written out."""
 
 import math
+import re
 from dataclasses import fields, replace
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from thinkback.model import Filter, Run, Scored, StoredRecord
 from thinkback.passages import Span
@@ -132,6 +135,39 @@ def test_a_question_for_somebody_lifts_texts_that_name_another_than_their_speake
         for one, text, who in zip(asked.records, told, ("Lena", "Emre", "Tomas", "Ines"), strict=True)
     )
     assert Ranker(somebody=1.0).values(replace(asked, records=records)) == pytest.approx([1.0, 0.5, 0, 0])
+
+
+@given(
+    st.lists(
+        st.tuples(
+            st.lists(
+                st.sampled_from(
+                    ["Ann", "Ben", "AnnBen", "ann", "May", "Paul", "_", "ä", "é", ", ", "; ", " ", " a ", "."]
+                )
+            ),
+            st.sampled_from(["Ann", "Ben Ö", "Paul", "user", None]),
+        ),
+        min_size=4,
+        max_size=4,
+    )
+)
+def test_a_capital_names_somebody_at_the_beginning_of_a_word_and_alone_only_in_mid_sentence(told):
+    texts = ["".join(parts) for parts, _ in told]
+    names = [frozenset((who or "").lower().split()) - {"user"} for _, who in told]
+    expected = []
+    for text, own in zip(texts, names, strict=True):
+        words = [
+            (found[0].lower(), bool(re.search("[a-z,;] $", text[: found.start()])))
+            for found in re.finditer("[A-Z][a-z]+", text)
+            if not re.search(r"\w$", text[: found.start()])
+        ]
+        somebody = {word for word, within in words if word in frozenset().union(*names) or (within and word != "may")}
+        expected.append(float(bool(somebody - own - {"paul"})))
+    asked = scene("Who met Paul?")
+    records = tuple(
+        replace(one, text=text, speaker=who) for one, text, (_, who) in zip(asked.records, texts, told, strict=True)
+    )
+    assert features(replace(asked, records=records, totals=np.ones(4)))["somebody"].tolist() == expected
 
 
 def test_the_users_words_and_preferences():

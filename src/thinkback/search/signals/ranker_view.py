@@ -1,7 +1,7 @@
 """What the features of the ranker are made of, each computed at most once for a query and only if a feature needs it."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from itertools import chain, repeat
 from operator import contains
@@ -33,12 +33,14 @@ _NUMBERS = frozenset(
     "one two three four five six seven eight nine ten dozen hundred once twice couple".split()  # noqa: SIM905
 )
 _WHO = re.compile(r"\bwho(?:m|se)?\b", re.IGNORECASE)
-_CAPITALISED = re.compile(r"[A-Z][a-z]+")
-_IN_SENTENCE = frozenset("abcdefghijklmnopqrstuvwxyz,;")  # before a space that a sentence goes on after
+# The capital first and then what is before it, as the pattern looks for capitals much faster than for any other beginning.
+_CAPITALISED = re.compile(r"[A-Z](?<!\w[A-Z])[a-z]+")  # where a word begins
+_WITHIN = re.compile(r"[A-Z](?<=[a-z,;] [A-Z])[a-z]+")  # after a space in mid-sentence
 _YEAR = re.compile(r"\b(?:19|20)\d\d\b")
 _DIGIT = re.compile(r"\d")
 _BEYOND = np.full(STEPS, np.iinfo(np.int64).max)  # after the end of the line
 _FOLLOWING = np.arange(1, STEPS + 1)
+_NO_WORDS: frozenset[str] = frozenset()
 _TRUE = np.ones(1, dtype=np.bool_)
 _FLAGS = FLAGS[:-2]  # those that are columns
 # Rows of the table, by the method of the view that fills them; the first ones are there from the beginning.
@@ -240,10 +242,17 @@ class View:
 
     def _names_somebody(self) -> Floats:
         """1 where a text names a speaker of the candidates or has a capital in mid-sentence, neither its own nor the query's."""
-        asked, voices = names(self._query), [_voice(speaker(record)) for record in self.records]
-        people = frozenset(word for one, its in set(voices) if one not in (USER, ASSISTANT) for word in its)
-        texts = zip(_capitals.each(self.records), voices, strict=True)
-        return of_records([not (people & anywhere | within) <= asked | own for (anywhere, within), (_, own) in texts])
+        asked, voices = names(self._query), dict[tuple[str, frozenset[str]], list[int]]()
+        for row, record in enumerate(self.records):
+            voices.setdefault(_voice(speaker(record)), []).append(row)
+        people = frozenset(word for one, its in voices if one not in (USER, ASSISTANT) for word in its)
+        named = np.zeros(self.size, dtype=np.bool_)
+        for (_, own), rows in voices.items():
+            records, known = [self.records[row] for row in rows], asked | own
+            named[rows] = [not within <= known for within in _within.each(records)]
+            for name in _spelt(people - known, records):
+                named[rows] |= [name in capitals for capitals in _capitalised.each(records)]
+        return named.astype(np.float64)
 
 
 @lru_cache(maxsize=1024)
@@ -267,19 +276,22 @@ def _has_a_number(record: StoredRecord) -> bool:
 
 
 @Once
-def _capitals(record: StoredRecord) -> tuple[frozenset[str], frozenset[str]]:
-    """The lower-cased words with a capital, anywhere and in mid-sentence, the latter without those of times."""
-    text = record.text[:LONGEST_TEXT]
-    anywhere, within = set(), set()
-    for found in _CAPITALISED.finditer(text):
-        at = found.start()
-        before = text[at - 1] if at else " "
-        if before == " " or not (before.isalnum() or before == "_"):  # where a word begins
-            word = found[0].lower()
-            anywhere.add(word)
-            if at > 1 and before == " " and text[at - 2] in _IN_SENTENCE:
-                within.add(word)
-    return frozenset(anywhere), frozenset(within) - _TIMES
+def _within(record: StoredRecord) -> frozenset[str]:
+    """The lower-cased words with a capital in mid-sentence, without those of times."""
+    found = _WITHIN.findall(record.text[:LONGEST_TEXT])
+    return frozenset(map(str.lower, found)) - _TIMES if found else _NO_WORDS
+
+
+@Once
+def _capitalised(record: StoredRecord) -> frozenset[str]:
+    """The lower-cased words with a capital."""
+    return frozenset(map(str.lower, _CAPITALISED.findall(record.text[:LONGEST_TEXT])))
+
+
+def _spelt(people: Iterable[str], records: Sequence[StoredRecord]) -> list[str]:
+    """Those names whose letters stand in a text with a capital, looked for in all texts at once; mostly none."""
+    every = "\n".join([record.text[:LONGEST_TEXT] for record in records])
+    return [name for name in people if name.capitalize() in every]
 
 
 def _stems(query: str) -> Sequence[str]:
