@@ -18,10 +18,11 @@ ROWS = np.random.default_rng(3).standard_normal((200, 8)).astype(np.float32)
 def test_each_is_read_once_while_all_fit(monkeypatch: pytest.MonkeyPatch) -> None:
     read: list[int] = []
 
-    def from_file(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def from_file(rows: np.ndarray, into: np.ndarray) -> np.ndarray:
         read.extend(rows.tolist())
         rows = rows[rows != 13]  # which has none
-        return rows, ROWS[rows]
+        into[: len(rows)] = ROWS[rows]
+        return rows
 
     monkeypatch.setattr(kept_vectors, "_MOST_BYTES", 50 * 8 * 4)
     kept = KeptVectors(len(ROWS), 8)

@@ -11,7 +11,8 @@ from thinkback.stores.sqlite.generations import STORED
 
 _MOST_BYTES = 64 << 20
 Rows = NDArray[np.intp]
-Read = Callable[[Rows], tuple[Rows, Vector]]  # the rows among these that have a vector in the file, and their vectors
+# Reads the vectors of rows from the file into the places given, and returns those of the rows that have one; they come first.
+Read = Callable[[Rows, Vector], Rows]
 
 
 class _Shelf:
@@ -44,12 +45,14 @@ class KeptVectors:
         """The rows among these that have a vector, in any order, with the vectors and their squared lengths."""
         shelf = self._shelf
         if shelf is None:
-            return self._put(*read(rows))
+            return self._read(rows, read)
         places = shelf.places[rows]
         if places.all():
             return rows, shelf.vectors[places], shelf.squares[places]
         here = places > 0
-        new, vectors, squares = self._put(*read(rows[~here]))
+        if not here.any():
+            return self._read(rows, read)
+        new, vectors, squares = self._read(rows[~here], read)
         places = places[here]
         return (
             np.concatenate([rows[here], new]),
@@ -57,19 +60,29 @@ class KeptVectors:
             np.concatenate([shelf.squares[places], squares]),
         )
 
-    def _put(self, rows: Rows, vectors: Vector) -> tuple[Rows, Vector, Floats]:
-        squares = squared(vectors)
+    def _read(self, rows: Rows, read: Read) -> tuple[Rows, Vector, Floats]:
+        """The same from the file; read onto the shelf, unless they are more than fit."""
         if len(rows) > self._most:
-            return rows, vectors, squares
+            vectors = np.empty((len(rows), self._dimensions), dtype=STORED)
+            rows = read(rows, vectors)
+            return rows, vectors[: len(rows)], squared(vectors[: len(rows)])
+        shelf, start = self._reserved(len(rows))
+        rows = read(rows, shelf.vectors[start : start + len(rows)])
+        end = start + len(rows)
+        vectors = shelf.vectors[start:end]
+        squares = shelf.squares[start:end] = squared(vectors)
+        shelf.places[rows] = np.arange(start, end)
+        return rows, vectors, squares
+
+    def _reserved(self, count: int) -> tuple[_Shelf, int]:
+        """A shelf with so many places that nobody else writes to, and the first of them."""
         with self._lock:
             shelf = self._shelf
-            if shelf is None or shelf.taken + len(rows) > self._most + 1:
+            if shelf is None or shelf.taken + count > self._most + 1:
                 shelf = self._shelf = _Shelf(self._rows, self._most, self._dimensions)
-            start, end = shelf.taken, shelf.taken + len(rows)
-            shelf.vectors[start:end], shelf.squares[start:end] = vectors, squares
-            shelf.taken = end
-            shelf.places[rows] = np.arange(start, end)
-        return rows, vectors, squares
+            start = shelf.taken
+            shelf.taken += count
+            return shelf, start
 
 
 _BLOCK = 32  # rows at once; the allocator returns larger blocks to the system after each search

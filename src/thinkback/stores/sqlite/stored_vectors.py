@@ -32,28 +32,28 @@ def unpacked(found: Sequence[Any], dimensions: int) -> tuple[NDArray[np.int64], 
 
 
 def read_rows(
-    connection: apsw.Connection, catalogue: Catalogue, generation: Generation, rows: Rows
-) -> tuple[Rows, Vector]:
-    """The vectors of coded rows, from the file."""
-    seqs = catalogue.seqs[rows].tolist() if len(rows) else []
+    connection: apsw.Connection, catalogue: Catalogue, generation: Generation, rows: Rows, into: Vector
+) -> Rows:
+    """Read the vectors of coded rows from the file; returns the rows that have one, in the order of what was read."""
+    if not len(rows):
+        return rows
+    seqs = catalogue.seqs[rows].tolist()
     try:
-        return rows, _read_each(connection, seqs, generation)
+        _read_each(connection, seqs, generation, into)
     except apsw.SQLError:  # not every one has a vector
         found, vectors = read_vectors(connection, seqs, generation)
-        return catalogue.rows(found), vectors
+        into[: len(vectors)] = vectors
+        return catalogue.rows(found)
+    return rows
 
 
-def _read_each(connection: apsw.Connection, seqs: Sequence[int], generation: Generation) -> Vector:
+def _read_each(connection: apsw.Connection, seqs: Sequence[int], generation: Generation, into: Vector) -> None:
     """The vectors of versions that all have one, read into their places, which costs less than a query and its values."""
-    vectors = np.empty((len(seqs), generation.space.dimensions), dtype=STORED)
-    if not len(seqs):
-        return vectors
-    into, size = vectors.data.cast("B"), vectors.itemsize * vectors.shape[1]
+    places, size = into.data.cast("B"), into.itemsize * into.shape[1]
     with closing(connection.blob_open("main", "vectors", "vector", place(generation.number, seqs[0]), False)) as blob:
         for at, seq in enumerate(seqs):
             if at:
                 blob.reopen(place(generation.number, seq))
             if blob.length() != size:
                 raise ValueError(f"the vector of version {seq} has {blob.length()} bytes instead of {size}")
-            blob.read_into(into, at * size, size)
-    return vectors
+            blob.read_into(places, at * size, size)
