@@ -541,3 +541,23 @@ def test_damage_that_stops_an_upgrade_is_told_with_what_helps(tmp_path: Path, by
         SqliteStore(by_pair)
     assert refused.value.remedy == Remedy(Action.SALVAGE, str(by_pair))
     assert salvage(by_pair, tmp_path / "saved.db").rows["memories"] == saved
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a mapped file cannot shrink there, so none is mapped")
+def test_readers_map_the_file_and_writers_do_not(path: Path) -> None:
+    with SqliteStore(path) as store:
+        with store._connections.read() as reader:
+            assert reader.execute("PRAGMA mmap_size").get > path.stat().st_size
+        with store._connections.write() as writer:
+            assert writer.execute("PRAGMA mmap_size").get == 0
+
+
+@pytest.mark.parametrize("pages", [0, 3, 20])
+def test_a_file_that_is_cut_under_a_reader_is_damaged(path: Path, pages: int) -> None:
+    """The memory that is mapped beyond the end must not be read: that would end the process."""
+    with SqliteStore(path, read_only=True) as store:
+        question = parse_keywords("cats")
+        assert store.search_keywords(question, Filter(now=NOW), 5)
+        os.truncate(path, pages * schema.PAGE_SIZE)
+        with raises(StoreDamaged):
+            store.search_keywords(question, Filter(now=NOW), 5)

@@ -2,6 +2,7 @@
 
 import os
 import struct
+import sys
 import threading
 import time
 from pathlib import Path
@@ -18,6 +19,9 @@ MEMORY = ":memory:"
 _MAGIC = b"SQLite format 3\0"
 _HEADER = 100
 _STATEMENTS_KEPT = 256
+# Readers map the file, as SQLite maps its shared memory and we the index: a page costs no copy and no room in a cache. SQLite
+# lowers this to what it was built for, 2 GB, and reads what lies beyond. On Windows a mapped file cannot shrink.
+_MAPPED = 0 if sys.platform == "win32" else 1 << 40
 _LEAST_PAUSE_S, _LONGEST_PAUSE_S = 0.0005, 0.004
 # One thread at a time: closing a new file would release the POSIX locks that another thread holds on it. `gate` keeps a fork
 # away meanwhile, so that a child finds the lock free.
@@ -109,7 +113,8 @@ def connect(path: str, read_only: bool, patience: Patience) -> apsw.Connection:
     connection.set_busy_handler(patience)
     connection.execute(
         "PRAGMA synchronous = FULL; PRAGMA secure_delete = ON; PRAGMA foreign_keys = ON; PRAGMA temp_store = MEMORY;"
-        "PRAGMA cache_size = -32768; PRAGMA journal_size_limit = 67108864; PRAGMA trusted_schema = OFF"
+        "PRAGMA cache_size = -32768; PRAGMA journal_size_limit = 67108864; PRAGMA trusted_schema = OFF;"
+        f"PRAGMA mmap_size = {_MAPPED if read_only else 0}"
     ).fetchall()
     filters.install(connection)
     connection.register_fts5_function(BY_FORMS, Bm25())
