@@ -33,6 +33,7 @@ LAYERS = (
         "heads",
         "kinds",
         "languages",
+        "mentions",
         "model",
         "passages",
         "plain",

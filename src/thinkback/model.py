@@ -52,10 +52,14 @@ class Passages:
 
 
 class _Kept:
-    """Room for what a search reads from a record once (`search/once.py`, `search/traits.py`); no part of its value."""
+    """Room for what a search reads from a record once (`search/once.py`, `search/traits.py`); no part of its value.
 
-    __slots__ = ("kept", "packed")
+    `mentions` is what its text mentions (`mentions.py`), if the store knows.
+    """
+
+    __slots__ = ("kept", "mentions", "packed")
     kept: dict[Any, Any]
+    mentions: int
     packed: bytes
 
 

@@ -1,17 +1,12 @@
 """Traits: what is packed of a record is true of it, and no part of its value."""
 
 import pickle
-import re
 from dataclasses import replace
 
 import numpy as np
-import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from thinkback.model import StoredRecord
-from thinkback.search.signals.ranker_view import _names_a_time
-from thinkback.search.traits import FLAGS, traits, words
+from thinkback.search.traits import FLAGS, traits
 
 RECORDS = [
     StoredRecord(id="1", text="Where is the key?", speaker="Ann", thread="t"),
@@ -52,23 +47,3 @@ def test_lengths_and_dates_are_those_of_each_record():
     dated = replace(RECORDS[0], created_at=5), replace(RECORDS[1], created_at=5, valid_from=3)
     assert traits(dated)["length"].tolist() == [17, 1600]
     assert traits(dated)["date"].tolist() == [5, 3]
-
-
-@given(st.text(st.characters(max_codepoint=0x17F)) | st.text(st.characters(max_codepoint=0x7F)))
-def test_words_are_runs_of_letters_and_digits(text: str) -> None:
-    assert words(text) == re.findall(r"[^\W_]+", text)
-
-
-@pytest.mark.parametrize(
-    ("text", "named"),
-    [
-        ("We met in 1999.", True),
-        ("Since_2024, or rather 2023", True),
-        ("Room 12019 has 20 chairs", False),
-        ("It costs 2,000", False),
-        ("Next-week!", True),
-        ("nextweek", False),
-    ],
-)
-def test_a_time_is_a_word_or_a_year(text: str, named: bool) -> None:
-    assert _names_a_time(StoredRecord(id="1", text=text)) is named

@@ -10,9 +10,9 @@ from collections.abc import Sequence
 from functools import lru_cache
 from itertools import accumulate, pairwise
 
+from thinkback.mentions import words
 from thinkback.model import REFLECTION, StoredRecord
 from thinkback.search.selection import Shown
-from thinkback.search.traits import words
 from thinkback.values import dataclass
 
 LONGEST = 3000  # characters of a text, or of the passage of a long one, that are read

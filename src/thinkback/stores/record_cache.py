@@ -154,6 +154,7 @@ _NAMES = tuple(one.name for one in fields(StoredRecord))
 _COUNT, _LAST = _NAMES.index("access_count"), _NAMES.index("last_access")
 _values, _made = attrgetter(*_NAMES), maker(StoredRecord, _NAMES)
 _keep = StoredRecord.kept.__set__  # type: ignore[attr-defined]
+_mention = StoredRecord.mentions.__set__  # type: ignore[attr-defined]
 
 
 def _accessed(record: StoredRecord, count: int, last: int | None) -> StoredRecord:
@@ -163,4 +164,6 @@ def _accessed(record: StoredRecord, count: int, last: int | None) -> StoredRecor
     kept = getattr(record, "kept", None)
     if kept:  # a copy of it, as another thread may read the record meanwhile
         _keep(copied, kept.copy())
+    if mentions := getattr(record, "mentions", 0):
+        _mention(copied, mentions)
     return copied

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from thinkback.mentions import mentions
 from thinkback.model import Filter, Run, Scored, StoredRecord
 from thinkback.passages import Span
 from thinkback.search.query.parse import Parsing, parse
@@ -122,6 +123,8 @@ def test_a_question_for_a_time_or_a_number_lifts_texts_that_have_one():
     told = ("We met yesterday", "We met", "We met three times", "In 2019")
     asked = scene("When did we meet?")
     records = tuple(replace(one, text=text) for one, text in zip(asked.records, told, strict=True))
+    for record in records[1:3]:  # as if the store knew
+        StoredRecord.mentions.__set__(record, mentions(record.text))
     assert Ranker(dated=1.0).values(replace(asked, records=records)) == pytest.approx([1.0, 0, 0, 0.125])
     counting = replace(scene("How many times did we meet?"), records=records)
     assert Ranker(counted=1.0).values(counting) == pytest.approx([0, 0, 0.25, 0.125])
@@ -167,6 +170,8 @@ def test_a_capital_names_somebody_at_the_beginning_of_a_word_and_alone_only_in_m
     records = tuple(
         replace(one, text=text, speaker=who) for one, text, (_, who) in zip(asked.records, texts, told, strict=True)
     )
+    for record in records[::2]:  # as if the store knew
+        StoredRecord.mentions.__set__(record, mentions(record.text))
     assert features(replace(asked, records=records, totals=np.ones(4)))["somebody"].tolist() == expected
 
 

@@ -19,6 +19,7 @@ from codes import raises
 
 import thinkback
 from thinkback.errors import StoreDamaged, StoreError
+from thinkback.mentions import mentions
 from thinkback.model import Draft, Filter, KeywordQuery, Scored
 from thinkback.search.query.keywords import parse_keywords
 from thinkback.stores.base import EmbeddingSpace
@@ -184,6 +185,36 @@ def test_rankings_are_equal_with_and_without_the_index(
         questions = made.questions()
         assert answers(made.store, questions) == without_index(made.path, questions)
         assert Folder(folder_of(str(made.path))).manifest().segments
+    made.store.close()
+
+
+def test_what_texts_mention_is_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of the memories in segments a record tells it; those that are written later are read by whoever asks."""
+    read: list[str] = []
+    monkeypatch.setattr(segment_files, "mentions", lambda text: read.append(text) or mentions(text))
+    made = Random(tmp_path / "memory.db", 3)
+    made.add(150)
+    told = ("we met Ann yesterday", "it costs 20", "three of them", "we saw Ben", "nothing")
+    made.ids += [record.id for record in made.store.add([made._draft(0) for _ in told], made.now, SPACE)]
+    for id, text in zip(made.ids[-5:], told, strict=True):
+        made.store.update(id, {"text": text}, made.now)
+    for _ in range(4):
+        answers(made.store, made.questions())
+        made.reopen()
+        with made.store.view() as view:
+            view.search_vectors(
+                made.numbers.standard_normal(SPACE.dimensions).astype(np.float32), Filter(now=made.now), 999
+            )
+            records = view.get(made.ids)
+        with made.store._connections.read() as connection:
+            versions = counters.last_seq(connection)
+        found = [(record.text, getattr(record, "mentions", 0)) for record in records.values()]
+        assert {mentioned for text, mentioned in found if mentioned != mentions(text)} <= {0}
+        assert sum(mentioned > 0 for _, mentioned in found) > 100
+        assert len(read) <= versions
+        for _ in range(20):
+            made.change()
+        made.add(50)
     made.store.close()
 
 

@@ -5,43 +5,30 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from itertools import chain, repeat
 from operator import contains
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from thinkback import mentions
+from thinkback.mentions import words
 from thinkback.model import Floats, StoredRecord
 from thinkback.search.once import Once
 from thinkback.search.query.stopwords import FUNCTION_WORDS
 from thinkback.search.signals.base import Scene, of_records
 from thinkback.search.signals.passage_words import MOST_LETTERS, passage_words
 from thinkback.search.speakers import ASSISTANT, USER, asks_what_assistant_said, in_first_person, names, speaker
-from thinkback.search.traits import DOCUMENT, FLAGS, words
+from thinkback.search.traits import DOCUMENT, FLAGS
 
 STEPS = 10  # how far the `wide` feature looks along a thread
 LONGEST_QUERY = 2000  # characters of a query that are read for its words
 MOST_DOCUMENTS = 20  # whose passages are read, the best by score
-LONGEST_TEXT = 4000  # characters of a text in which times and numbers are looked for
 _ENDING = re.compile(r"(?:ing|ies|ied|es|ed|s|e|ly|y)$")
 _WHEN = re.compile(r"\bwhen\b|\bwhat (?:date|day|month|year|time)\b|\bhow long\b", re.IGNORECASE)
 _HOW_MANY = re.compile(r"\bhow (?:many|much|often|old|long)\b|\bwhat (?:percent|number|amount|budget)", re.IGNORECASE)
-_TIMES = frozenset(
-    """yesterday today tonight tomorrow last next ago week weeks weekend weekends month months year years day days morning evening
-    monday tuesday wednesday thursday friday saturday sunday january february march april may june july august september october
-    november december recently soon since until""".split()  # noqa: SIM905
-)
-_NUMBERS = frozenset(
-    "one two three four five six seven eight nine ten dozen hundred once twice couple".split()  # noqa: SIM905
-)
 _WHO = re.compile(r"\bwho(?:m|se)?\b", re.IGNORECASE)
-# The capital first and then what is before it, as the pattern looks for capitals much faster than for any other beginning.
-_CAPITALISED = re.compile(r"[A-Z](?<!\w[A-Z])[a-z]+")  # where a word begins
-_WITHIN = re.compile(r"[A-Z](?<=[a-z,;] [A-Z])[a-z]+")  # after a space in mid-sentence
-_YEAR = re.compile(r"\b(?:19|20)\d\d\b")
-_DIGIT = re.compile(r"\d")
 _BEYOND = np.full(STEPS, np.iinfo(np.int64).max)  # after the end of the line
 _FOLLOWING = np.arange(1, STEPS + 1)
-_NO_WORDS: frozenset[str] = frozenset()
-_TRUE = np.ones(1, dtype=np.bool_)
 _FLAGS = FLAGS[:-2]  # those that are columns
 # Rows of the table, by the method of the view that fills them; the first ones are there from the beginning.
 _METHODS: Mapping[str, Sequence[str]] = {
@@ -179,13 +166,12 @@ class View:
 
     def _best_of_thread(self) -> None:
         """The best score in the candidate's thread; 0 without one."""
-        threads, scores = self._traits["thread"], self._table[_SCORE]
-        order = np.argsort(threads, kind="stable")
-        line = threads[order]
-        first = np.flatnonzero(np.concatenate((_TRUE, line[1:] != line[:-1])))
-        best = np.maximum(np.maximum.reduceat(scores[order], first), 0.0)
-        best[line[first] == 0] = 0.0
-        self._table[_ROW["thread"], order] = np.repeat(best, np.diff(first, append=self.size))
+        threads, best = self._traits["thread"].tolist(), dict[int, float]()
+        for thread, score in zip(threads, self._table[_SCORE].tolist(), strict=False):
+            if score > best.get(thread, 0.0):
+                best[thread] = score
+        best[0] = 0.0
+        self._put("thread", of_records([best.get(thread, 0.0) for thread in threads]))
 
     # -- who speaks ----------------------------------------------------------------------------------------------------
 
@@ -234,9 +220,9 @@ class View:
         """1 where a text has what the query asks for; the texts are read only if it does ask."""
         query = self._query[:LONGEST_QUERY]
         if _WHEN.search(query):
-            self._put("dated", of_records(_names_a_time.each(self.records)))
+            self._put("dated", of_records(_mentioned(self.records, mentions.A_TIME, _names_a_time)))
         if _HOW_MANY.search(query):
-            self._put("counted", of_records(_has_a_number.each(self.records)))
+            self._put("counted", of_records(_mentioned(self.records, mentions.A_NUMBER, _has_a_number)))
         if _WHO.search(query):
             self._put("somebody", self._names_somebody())
 
@@ -249,7 +235,10 @@ class View:
         named = np.zeros(self.size, dtype=np.bool_)
         for (_, own), rows in voices.items():
             records, known = [self.records[row] for row in rows], asked | own
-            named[rows] = [not within <= known for within in _within.each(records)]
+            within = _mentioned(records, mentions.A_NAME, _names_within)
+            named[rows] = [
+                bool(some) and not _names_within(record) <= known for record, some in zip(records, within, strict=True)
+            ]
             for name in _spelt(people - known, records):
                 named[rows] |= [name in capitals for capitals in _capitalised.each(records)]
         return named.astype(np.float64)
@@ -261,36 +250,34 @@ def _voice(speaker: str) -> tuple[str, frozenset[str]]:
     return speaker, names(speaker)
 
 
+def _mentioned(records: Sequence[StoredRecord], what: int, read: Once[Any]) -> list[Any]:
+    """Whether the texts of records mention this; they are read only where the store does not know."""
+    return [bool(known & what) if (known := getattr(record, "mentions", 0)) else read(record) for record in records]
+
+
 @Once
 def _names_a_time(record: StoredRecord) -> bool:
-    text = record.text[:LONGEST_TEXT]
-    if not _TIMES.isdisjoint(words(text.lower())):
-        return True
-    return ("19" in text or "20" in text) and _YEAR.search(text) is not None
+    return mentions.names_a_time(record.text)
 
 
 @Once
 def _has_a_number(record: StoredRecord) -> bool:
-    text = record.text[:LONGEST_TEXT]
-    return _DIGIT.search(text) is not None or not _NUMBERS.isdisjoint(words(text.lower()))
+    return mentions.has_a_number(record.text)
 
 
 @Once
-def _within(record: StoredRecord) -> frozenset[str]:
-    """The lower-cased words with a capital in mid-sentence, without those of times."""
-    found = _WITHIN.findall(record.text[:LONGEST_TEXT])
-    return frozenset(map(str.lower, found)) - _TIMES if found else _NO_WORDS
+def _names_within(record: StoredRecord) -> frozenset[str]:
+    return mentions.names_within(record.text)
 
 
 @Once
 def _capitalised(record: StoredRecord) -> frozenset[str]:
-    """The lower-cased words with a capital."""
-    return frozenset(map(str.lower, _CAPITALISED.findall(record.text[:LONGEST_TEXT])))
+    return mentions.capitalised(record.text)
 
 
 def _spelt(people: Iterable[str], records: Sequence[StoredRecord]) -> list[str]:
     """Those names whose letters stand in a text with a capital, looked for in all texts at once; mostly none."""
-    every = "\n".join([record.text[:LONGEST_TEXT] for record in records])
+    every = "\n".join([record.text[: mentions.LONGEST] for record in records])
     return [name for name in people if name.capitalize() in every]
 
 

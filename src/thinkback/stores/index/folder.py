@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from thinkback.values import dataclass
 
-FORMAT = 3
+FORMAT = 4
 MANIFEST = "manifest.json"
 _LOCK = "lock"
 _SUFFIX = ".segment"

@@ -64,6 +64,9 @@ class Catalogue:
     alive: Mask
     dead: int
     columns: dict[str, NDArray[Any]]
+    mentions: NDArray[np.uint8] = field(
+        default_factory=lambda: np.zeros(0, dtype=np.uint8)
+    )  # of the first rows, see mentions.py
     masks: dict[Any, Mask] = field(default_factory=dict)  # of conditions that were asked for, at this state
     lasting: dict[int, tuple[Mask, Mask, Mask]] = field(
         default_factory=dict
@@ -126,6 +129,12 @@ class Catalogue:
         """The rows of those present memories among these that a search has found."""
         known = self.ids.known(ids, self.size)
         return {id: row for id, row in known.items() if self.alive[row]} if self.dead else known
+
+    def mentioned(self, rows: Rows) -> NDArray[np.uint8]:
+        """What the texts of rows mention; 0 where it is not known."""
+        found, known = np.zeros(len(rows), dtype=np.uint8), rows < len(self.mentions)
+        found[known] = self.mentions[rows[known]]
+        return found
 
     def _rows_of(self, connection: apsw.Connection, ids: Sequence[str]) -> dict[str, int]:
         """The rows of present memories, of those that a search has found without the file."""

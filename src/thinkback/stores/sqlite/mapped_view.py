@@ -50,7 +50,8 @@ def _catalogue(changes: int, found: Sequence[Arrays]) -> Catalogue:
         raise Unusable("a segment lacks a column")
     seqs = joined([arrays["seqs"] for arrays in found], np.int64)
     ids = Ids([(arrays["ids"], arrays["id_ends"]) for arrays in found])
-    return Catalogue(changes, len(seqs), ids, seqs, np.ones(len(seqs), dtype=np.bool_), 0, Columns(found))
+    alive, mentions = np.ones(len(seqs), dtype=np.bool_), joined([arrays["mentions"] for arrays in found], np.uint8)
+    return Catalogue(changes, len(seqs), ids, seqs, alive, 0, Columns(found), mentions)
 
 
 def _postings(first: int, arrays: Arrays) -> MappedPostings:
@@ -140,6 +141,7 @@ def _catalogue_without(old: Catalogue, gone: Rows, segments: Sequence[Arrays]) -
         alive=_less(old.alive, gone),
         dead=old.dead - (len(gone) - len(living)),
         columns=columns,
+        mentions=_less(old.mentions, gone),
         masks={},
         lasting={},
         rows_kept={name: _moved(rows, gone) for name, rows in old.rows_kept.items()},

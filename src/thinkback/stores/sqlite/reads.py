@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import apsw
+import numpy as np
 
 from thinkback.errors import unknown_memory
 from thinkback.inputs import check_integer
@@ -13,6 +14,7 @@ from thinkback.stores.sqlite.filters import Clause, clause
 from thinkback.stores.sqlite.rows import ACCESSES, NO_LIMIT, SOURCE, listed, numbered, select
 
 _MOST_WRITTEN = 10_000
+_mention = StoredRecord.mentions.__set__  # type: ignore[attr-defined]
 _AT = "m.recorded_at <= ? AND (m.retired_at IS NULL OR m.retired_at > ?)"
 
 
@@ -31,7 +33,12 @@ def present(connection: apsw.Connection, ids: Sequence[str], catalogue: Catalogu
     others = [id for id in ids if id not in rows]
     found = get(connection, others, None) if others else {}
     if catalogue is not None and rows:
-        found |= {record.id: record for record in numbered(connection, catalogue.seqs[list(rows.values())])}
+        places = np.fromiter(rows.values(), dtype=np.intp)
+        records = numbered(connection, catalogue.seqs[places])
+        if len(records) == len(places):  # as in a file that is not damaged
+            for record, mentioned in zip(records, catalogue.mentioned(places).tolist(), strict=True):
+                _mention(record, mentioned)
+        found |= {record.id: record for record in records}
     return found
 
 

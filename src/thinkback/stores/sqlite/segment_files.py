@@ -8,6 +8,7 @@ import apsw
 import numpy as np
 from numpy.typing import NDArray
 
+from thinkback.mentions import mentions
 from thinkback.model import Vector
 from thinkback.stores.index import codes, postings
 from thinkback.stores.index.codes import Block
@@ -39,7 +40,7 @@ def write(folder: Folder, view: View, live: Generation | None, read: Reading) ->
         parts = postings.split([part.triples() for part in _overlapping(view, rows)], places, SEGMENT_ROWS)
         for at, held in zip(range(0, len(rows), SEGMENT_ROWS), parts, strict=True):
             some = rows[at : at + SEGMENT_ROWS]
-            arrays = _arrays(view, some, held)
+            arrays = _arrays(view, some, held, read)
             entries.append(folder.write(arrays if live is None else arrays | _coded(view, some, live, read)))
     return tuple(entries)
 
@@ -70,14 +71,28 @@ def _overlapping(view: View, rows: NDArray[np.intp]) -> list[Segment | MappedPos
     ]
 
 
-def _arrays(view: View, rows: NDArray[np.intp], parts: Sequence[Triples]) -> dict[str, NDArray[Any]]:
+def _arrays(view: View, rows: NDArray[np.intp], parts: Sequence[Triples], read: Reading) -> dict[str, NDArray[Any]]:
     catalogue = view.catalogue
     found: dict[str, NDArray[Any]] = {name: catalogue.columns[name][rows] for name, _ in COLUMNS}
     found["seqs"] = catalogue.seqs[rows]
+    found["mentions"] = _mentioned(catalogue, rows, read)
     found |= _spelled(catalogue.ids.encoded(rows))
     if view.impact is not None:
         found["lengths"] = view.impact.lengths[rows].astype(np.int32)
     return found | postings.pack(parts)
+
+
+def _mentioned(catalogue: Catalogue, rows: NDArray[np.intp], read: Reading) -> NDArray[np.uint8]:
+    """What the texts of rows mention; those that no segment knows are read, once, as the text of a version never changes."""
+    found = catalogue.mentioned(rows)
+    unknown = np.flatnonzero(found == 0)
+    if not len(unknown):
+        return found
+    sql = "SELECT wanted.rowid - 1, m.text FROM carray(?) wanted CROSS JOIN memories m ON m.seq = wanted.value"
+    with read() as connection:
+        for place, text in connection.execute(sql, (apsw.carray(catalogue.seqs[rows[unknown]]),)):
+            found[unknown[place]] = mentions(text)
+    return found
 
 
 def _spelled(ids: Sequence[bytes]) -> dict[str, NDArray[Any]]:
@@ -134,7 +149,7 @@ def _gathered(vectors: Vector, places: NDArray[np.int64]) -> Vector:
 
 def only(arrays: Arrays, keep: NDArray[np.bool_]) -> dict[str, NDArray[Any]]:
     """The arrays of a segment without the rows that are not kept."""
-    by_row = ("seqs", "lengths", *(name for name, _ in COLUMNS), *codes.BY_ROW, "coded")
+    by_row = ("seqs", "lengths", "mentions", *(name for name, _ in COLUMNS), *codes.BY_ROW, "coded")
     found: dict[str, NDArray[Any]] = {name: arrays[name][keep] for name in by_row if name in arrays}
     if "mean" in arrays:
         found["mean"] = arrays["mean"]
