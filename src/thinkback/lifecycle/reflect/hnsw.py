@@ -14,6 +14,7 @@ import numpy as np
 
 from thinkback.lifecycle.reflect.nearest import Pairs, Rows
 from thinkback.model import Vector
+from thinkback.stores.index.graphs import Coder
 
 if TYPE_CHECKING:
     from usearch.index import Index
@@ -37,10 +38,11 @@ def candidates(matrix: Vector, rows: Rows, progress: Callable[[int, int], None])
     singles = np.flatnonzero(first == np.arange(len(matrix)))
     queries = np.unique(first[rows])
     total = len(singles) + len(queries)
-    index = _build(matrix, singles, lambda done: progress(done, total))
+    coder = Coder.of(matrix[singles])
+    index = _build(matrix, singles, coder, lambda done: progress(done, total))
     for start in range(0, len(queries), BATCH):
         part = queries[start : start + BATCH]
-        found = index.search(matrix[part], min(CANDIDATES, len(singles))).keys.astype(np.intp)
+        found = index.search(coder.codes(matrix[part]), min(CANDIDATES, len(singles))).keys.astype(np.intp)
         row, other = np.repeat(part, found.shape[1]), found.reshape(-1)
         progress(len(singles) + start + len(part), total)
         yield row[row != other], other[row != other]
@@ -54,14 +56,14 @@ def _first_equal(matrix: Vector) -> Rows:
     return equal
 
 
-def _build(matrix: Vector, rows: Rows, progress: Callable[[int], None]) -> "Index":
+def _build(matrix: Vector, rows: Rows, coder: Coder, progress: Callable[[int], None]) -> "Index":
     # Loading onnxruntime after usearch (2.26) crashes the process; loading it first works.
     import onnxruntime  # noqa: F401
     from usearch.index import Index
 
     index = Index(
         ndim=matrix.shape[1],
-        metric="cos",
+        metric="l2sq",
         dtype="i8",
         connectivity=CONNECTIVITY,
         expansion_add=EXPANSION_ADD,
@@ -70,6 +72,6 @@ def _build(matrix: Vector, rows: Rows, progress: Callable[[int], None]) -> "Inde
     order = np.random.default_rng(0).permutation(rows)
     for start in range(0, len(order), BATCH):
         keys = order[start : start + BATCH]
-        index.add(keys, matrix[keys], threads=1)
+        index.add(keys, coder.codes(matrix[keys]), threads=1)
         progress(start + len(keys))
     return index

@@ -128,10 +128,21 @@ def encode(rows: Vector) -> dict[str, NDArray[Any]]:
     return dict(zip(ARRAYS, (codes, scales, errors, lengths, mean), strict=True))
 
 
+def rounded(rows: Vector, scale: float | Vector) -> Codes:
+    """Rows divided by their scale, to whole numbers of eight bits."""
+    codes: Codes = np.rint(rows / scale).clip(-_STEPS, _STEPS).astype(np.int8)
+    return codes
+
+
+def scale_of(largest: float) -> float:
+    """The scale at which numbers up to the largest have all the steps there are."""
+    return largest / _STEPS if largest > 0 else 1.0
+
+
 def _coded(rows: Vector) -> tuple[Codes, Vector, Vector]:
     largest = np.abs(rows).max(axis=1) if len(rows) else np.zeros(0, np.float32)
     scales = np.where(largest > 0, largest / _STEPS, 1.0).astype(np.float32)
-    codes = np.rint(rows / scales[:, None]).clip(-_STEPS, _STEPS).astype(np.int8)
+    codes = rounded(rows, scales[:, None])
     left = rows.astype(np.float64) - codes.astype(np.float64) * scales[:, None]
     errors = np.sqrt(np.square(left).sum(axis=1)).astype(np.float32) * _UP
     return codes, scales, errors

@@ -1,8 +1,13 @@
 """Graphs over the vectors of several segments (HNSW, Malkov and Yashunin, 2016): approximate, and asked for by name.
 
 A graph is built by one thread in an order drawn from a seed and never changed, so for a given index the answer is always the
-same. Its recall is measured when it is built: the share of the nearest rows by exact cosine that it returns, over rows of its own.
-Equal vectors would form islands that a search cannot leave, so only the first of them is in the graph and brings its copies.
+same. Its recall is measured when it is built: the share of the nearest rows by exact cosine that it returns, over questions made of
+its own rows. A question is less specific than a memory, so each is a row moved towards the mean of all (docs/experiments.md).
+
+The library is given codes of eight bits that are made here, of what is left of a vector without the mean of all, at one scale, so
+that they have all the steps there are; its own would give the numbers of unit vectors only a few. The distance of two codes is
+nearly that of their vectors. Equal vectors would form islands that a search cannot leave, so only the first of them is in the graph
+and brings its copies.
 """
 
 from collections.abc import Callable, Sequence
@@ -15,6 +20,7 @@ from numpy.typing import NDArray
 
 from thinkback.errors import MissingExtra
 from thinkback.model import Vector
+from thinkback.stores.index.codes import Codes, rounded, scale_of
 from thinkback.stores.index.folder import Arrays
 from thinkback.values import dataclass
 
@@ -25,10 +31,23 @@ EXTRA = "ann"
 NEAREST = 50  # neighbours looked for where the recall is measured
 _CONNECTIVITY = 16
 _EXPANSION_ADD = 128
-_MORE = 2  # times as many rows are taken from the graph, whose vectors are of one byte a number
-_EXPANSIONS = (128, 160, 192, 256, 384, 512, 1024)  # candidates followed in a search: the first that is good enough
-_GOOD_ENOUGH = 0.992
-_SAMPLE = 64  # rows that the recall is measured on
+_MORE = 10  # one more row is taken from a graph for so many that are wanted,
+_AT_LEAST = 4  # but so many at the least
+_EXPANSIONS = (
+    64,
+    96,
+    128,
+    160,
+    192,
+    256,
+    384,
+    512,
+    1024,
+)  # candidates followed in a search: the first that is good enough
+_GOOD_ENOUGH = 0.995
+_SAMPLE = 64  # rows that the recall is measured on,
+_TO_MEAN = 2  # each with so many times the mean of all
+_NEARLY = 1e-6  # by which products may differ
 _BATCH = 4096
 
 Rows = NDArray[np.intp]
@@ -40,6 +59,24 @@ def require() -> None:
 
     if find_spec("usearch") is None:
         raise MissingExtra.of("an HNSW index", EXTRA)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Coder:
+    """Makes the codes of the vectors of a graph, and of those that are looked for in it."""
+
+    mean: Vector
+    scale: float
+
+    @classmethod
+    def of(cls, vectors: Vector) -> "Coder":
+        """One for these rows, none of which has a number that does not fit."""
+        mean = vectors.mean(axis=0)
+        largest = max(float((vectors.max(axis=0) - mean).max()), float((mean - vectors.min(axis=0)).max()))
+        return cls(mean, scale_of(largest))
+
+    def codes(self, vectors: Vector) -> Codes:
+        return rounded(vectors - self.mean, self.scale)
 
 
 @dataclass(frozen=True)
@@ -61,10 +98,15 @@ class Graph:
         found.expansion_search = self.expansion
         return found
 
+    @cached_property
+    def _coder(self) -> "Coder":
+        return Coder(self.arrays["mean"], float(self.arrays["scale"][0]))
+
     def near(self, query: Vector, count: int) -> tuple[Rows, Vector]:
         """More than so many rows near to a unit query, to be scored exactly, and how far each seems to be; in no order."""
-        found = self._index.search(query, min(_MORE * count, len(self._index)), threads=1)
-        rows, far = np.asarray(found.keys, dtype=np.intp), np.asarray(found.distances)
+        coder = self._coder
+        found = self._index.search(coder.codes(query), min(_taken(count), len(self._index)), threads=1)
+        rows, far = np.asarray(found.keys, dtype=np.intp), np.asarray(found.distances) * np.float32(coder.scale**2)
         copied = self.arrays["copied"]
         if len(copied) and (here := np.isin(copied, rows)).any():
             order = np.argsort(rows)
@@ -76,11 +118,16 @@ class Graph:
 def nearest(found: Sequence[tuple[Rows, Vector]], count: int) -> Rows:
     """Of what several graphs found, as many rows as one graph would return, with ties; in no order."""
     rows = np.concatenate([rows for rows, _ in found])
-    if len(found) == 1 or len(rows) <= _MORE * count:
+    if len(found) == 1 or len(rows) <= _taken(count):
         return rows
     far = np.concatenate([far for _, far in found])
-    kept: Rows = rows[far <= np.partition(far, _MORE * count - 1)[_MORE * count - 1]]
+    kept: Rows = rows[far <= np.partition(far, _taken(count) - 1)[_taken(count) - 1]]
     return kept
+
+
+def _taken(count: int) -> int:
+    """How many rows are taken from a graph, whose vectors are of one byte a number, for so many that are wanted."""
+    return count + max(_AT_LEAST, -(-count // _MORE))
 
 
 def build(vectors: Vector, stopped: Callable[[], bool]) -> tuple[dict[str, NDArray[Any]], int, float] | None:
@@ -94,28 +141,33 @@ def build(vectors: Vector, stopped: Callable[[], bool]) -> tuple[dict[str, NDArr
     if not len(singles):
         return None
     index = _index_class()(
-        ndim=vectors.shape[1], metric="cos", dtype="i8", connectivity=_CONNECTIVITY, expansion_add=_EXPANSION_ADD
+        ndim=vectors.shape[1], metric="l2sq", dtype="i8", connectivity=_CONNECTIVITY, expansion_add=_EXPANSION_ADD
     )
+    apart = vectors[singles]
+    coder = Coder.of(apart)
     order = np.random.default_rng(0).permutation(singles)
     for start in range(0, len(order), _BATCH):
         if stopped():
             return None
         keys = order[start : start + _BATCH]
-        index.add(keys, vectors[keys], threads=1)
-    expansion, recall = _measured(index, vectors[singles], singles)
+        index.add(keys, coder.codes(vectors[keys]), threads=1)
+    expansion, recall = _measured(index, apart, singles, coder)
     graph = np.frombuffer(bytes(index.save()), dtype=np.uint8)
-    return {"graph": graph, "copies": copies, "copied": same[copies]}, expansion, recall
+    arrays: dict[str, NDArray[Any]] = {"graph": graph, "mean": coder.mean, "scale": np.array([coder.scale])}
+    return arrays | {"copies": copies, "copied": same[copies]}, expansion, recall
 
 
-def _measured(index: "Index", vectors: Vector, keys: Rows) -> tuple[int, float]:
+def _measured(index: "Index", vectors: Vector, keys: Rows, coder: Coder) -> tuple[int, float]:
     """The smallest expansion that is good enough, or the largest, and the recall with it."""
     rows = np.unique(np.linspace(0, len(keys) - 1, _SAMPLE).astype(np.intp))
+    asked = vectors[rows] + _TO_MEAN * coder.mean
+    asked /= np.maximum(np.linalg.norm(asked, axis=1, keepdims=True), _NEARLY)
     count, expansion, recall = min(NEAREST, len(keys)), _EXPANSIONS[0], 0.0
-    cosines = vectors[rows] @ vectors.T
-    floors = -np.partition(-cosines, count - 1, axis=1)[:, count - 1] - 1e-6
+    cosines, codes = asked @ vectors.T, coder.codes(asked)
+    floors = -np.partition(-cosines, count - 1, axis=1)[:, count - 1] - _NEARLY
     for expansion in _EXPANSIONS:
         index.expansion_search = expansion
-        found = np.asarray(index.search(vectors[rows], min(_MORE * count, len(keys)), threads=1).keys)
+        found = np.asarray(index.search(codes, min(_taken(count), len(keys)), threads=1).keys)
         places = np.searchsorted(keys, found.reshape(len(rows), -1))
         near = np.take_along_axis(cosines, places, axis=1) >= floors[:, None]
         recall = float(np.minimum(near.sum(axis=1), count).mean() / count)
