@@ -14,7 +14,7 @@ import pytest
 import thinkback
 from thinkback.model import Draft, StoredRecord
 from thinkback.passages import Span
-from thinkback.values import copier, dataclass, differing, maker, reader
+from thinkback.values import copier, dataclass, differing, maker, reader, replace
 
 WAYS = {"standard": dataclasses.dataclass, "ours": dataclass}
 
@@ -226,6 +226,18 @@ def test_too_few_or_too_many_values_make_nothing(values):
         maker(Span)(values)
 
 
+def test_values_may_have_to_be_of_some_types():
+    made = maker(Kept, types={"first": (int, True), "second": (str, False)})
+    assert made((None, "a", 0.5)) == Kept(None, "a", 0.5)
+    for values, named in (
+        ((1, None, []), "second is NoneType"),
+        ((True, "a", []), "first is bool"),
+        ((1, b"", 0), "second is bytes"),
+    ):
+        with pytest.raises(TypeError, match=named):
+            made(iter(values))
+
+
 def test_a_copy_takes_some_values_from_its_source_and_others_as_they_are_given():
     source = Span(start=3, end=8)
     copied = copier(Span, ("end",))(source, 9)
@@ -238,6 +250,33 @@ def test_a_copy_takes_some_values_from_its_source_and_others_as_they_are_given()
 def test_a_copy_looks_values_up():
     assert copier(Span, looked_up={"end"})(Span(start=3, end=8), {8: 80}) == Span(start=3, end=80)
     assert copier(Span, ("start",), {"end"})(Span(start=3, end=8), 1, {8: 80}) == Span(start=1, end=80)
+
+
+@pytest.mark.parametrize("slots", [True, False])
+def test_a_value_is_replaced_as_by_the_standard_library(slots):
+    made = point(dataclass, frozen=True, slots=slots)
+    source = made(1, hidden=5)
+    for changes in ({}, {"y": 8}, {"hidden": 7, "x": 2}):
+        ours, standard = replace(source, **changes), dataclasses.replace(source, **changes)
+        assert [getattr(ours, one.name) for one in dataclasses.fields(made)] == [
+            getattr(standard, one.name) for one in dataclasses.fields(made)
+        ]
+    with pytest.raises(TypeError, match="z"):
+        replace(source, z=1)
+
+
+def test_a_class_that_checks_its_values_checks_replaced_ones():
+    @dataclass(frozen=True, slots=True)
+    class Positive:
+        value: int
+
+        def __post_init__(self) -> None:
+            if self.value <= 0:
+                raise ValueError(self.value)
+
+    assert replace(Positive(1), value=2) == Positive(2)
+    with pytest.raises(ValueError, match="0"):
+        replace(Positive(1), value=0)
 
 
 def test_a_source_without_a_field_cannot_be_copied():

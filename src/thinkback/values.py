@@ -3,10 +3,12 @@
 The standard decorator compiles six functions for every frozen class, half a millisecond together, which was the largest part of
 the start of a process. Here it only collects the fields, so `fields`, `replace`, pattern matching and type checkers see an
 ordinary dataclass. `__init__`, `__eq__` and `__hash__` are compiled at their first call; the other methods are shared.
-`maker` and `copier` make many instances faster than `__init__` does; `reader` and `differing` read their fields.
+`maker` and `copier` make many instances faster than `__init__` does, `replace` one; `reader` and `differing` read their fields.
 """
 
+import dataclasses
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import fields
 from typing import TYPE_CHECKING, Any, TypeVar
 
 T = TypeVar("T")
@@ -14,8 +16,7 @@ T = TypeVar("T")
 if TYPE_CHECKING:
     from dataclasses import dataclass as dataclass
 else:
-    import dataclasses
-    from dataclasses import MISSING, FrozenInstanceError, fields
+    from dataclasses import MISSING, FrozenInstanceError
     from reprlib import recursive_repr
 
     def dataclass(*, frozen=False, slots=False, eq=True, repr=True, kw_only=False):
@@ -137,16 +138,41 @@ else:
 
 
 def maker(
-    cls: type[T], names: Sequence[str] | None = None, reads: Mapping[str, Callable[[Any], Any]] | None = None
+    cls: type[T],
+    names: Sequence[str] | None = None,
+    reads: Mapping[str, Callable[[Any], Any]] | None = None,
+    types: Mapping[str, tuple[type[Any], bool]] | None = None,
 ) -> Callable[[Iterable[Any]], T]:
     """A function that makes instances of a frozen, slotted class from all its values, in the order of `names` or of its slots.
 
-    Values of the names in `reads` go through its functions. It fills an instance of an open class with the same slots and then
-    makes it one of `cls`, in a fifth of the time that setting each slot through its descriptor takes.
+    Values of the names in `reads` go through its functions. With `types`, a value that is not of just that type, or None where that
+    may be, is a TypeError that names it. It fills an instance of an open class with the same slots and then makes it one of `cls`,
+    in a fifth of the time that setting each slot through its descriptor takes.
     """
-    targets = ", ".join(f"made.{name}" for name in names or _slots(cls))
-    lines = [f"{targets}, = values", *(f"made.{name} = read_{name}(made.{name})" for name in reads or ())]
-    return _making(cls, "values", lines, {f"read_{name}": read for name, read in (reads or {}).items()})
+    names = names or _slots(cls)
+    every = f"{', '.join(f'value_{name}' for name in names)},"
+    lines = [f"{every} = values"]
+    given: dict[str, Any] = {f"read_{name}": read for name, read in (reads or {}).items()}
+    if types:
+        given |= {f"type_{name}": expected for name, (expected, _) in types.items()} | {"wrong": _wrong(names, types)}
+        none = {name: f"value_{name} is None or " if empty else "" for name, (_, empty) in types.items()}
+        sound = " and ".join(f"({none[name]}type(value_{name}) is type_{name})" for name in types)
+        lines.append(f"if not ({sound}): raise wrong(({every}))")
+    made = (f"read_{name}(value_{name})" if f"read_{name}" in given else f"value_{name}" for name in names)
+    return _making(cls, "values", lines, dict(zip(names, made, strict=True)), given)
+
+
+def _wrong(names: Sequence[str], types: Mapping[str, tuple[type[Any], bool]]) -> Callable[[Iterable[Any]], TypeError]:
+    """What names the first value that is not of its type."""
+
+    def wrong(values: Iterable[Any]) -> TypeError:
+        for name, value in zip(names, values, strict=True):
+            expected, empty = types.get(name, (type(value), True))
+            if type(value) is not expected and not (value is None and empty):
+                return TypeError(f"{name} is {type(value).__name__}")
+        return TypeError("every value is of its type")
+
+    return wrong
 
 
 def copier(cls: type[T], given: Sequence[str] = (), looked_up: Collection[str] = ()) -> Callable[..., T]:
@@ -158,7 +184,27 @@ def copier(cls: type[T], given: Sequence[str] = (), looked_up: Collection[str] =
     parameters = ["source", *given, *(["known"] if looked_up else [])]
     values = {name: f"known[source.{name}]" if name in looked_up else f"source.{name}" for name in _slots(cls)}
     values |= {name: name for name in given}
-    return _making(cls, ", ".join(parameters), [f"made.{name} = {value}" for name, value in values.items()], {})
+    return _making(cls, ", ".join(parameters), [], values, {})
+
+
+_copiers: dict[tuple[type[Any], tuple[str, ...]], Callable[..., Any]] = {}
+
+
+def replace(source: T, /, **changes: Any) -> T:
+    """As `dataclasses.replace`, in a quarter of the time for a slotted class that checks nothing when it is made."""
+    key = type(source), tuple(changes)
+    copy = _copiers.get(key)
+    if copy is None:
+        copy = _copiers[key] = _replacing(*key)
+    copied: T = copy(source, *changes.values())
+    return copied
+
+
+def _replacing(cls: type[Any], names: tuple[str, ...]) -> Callable[..., Any]:
+    every = {field.name for field in fields(cls)}
+    if not hasattr(cls, "__post_init__") and set(names) <= every == set(getattr(cls, "__slots__", ())):
+        return copier(cls, names)
+    return lambda source, *given: dataclasses.replace(source, **dict(zip(names, given, strict=True)))
 
 
 def reader(
@@ -188,10 +234,13 @@ def _slots(cls: type[Any]) -> tuple[str, ...]:
     return slots
 
 
-def _making(cls: type[T], parameters: str, lines: Sequence[str], given: dict[str, Any]) -> Callable[..., T]:
-    """A function that fills an instance of an open class with the same slots, `made`, and then makes it one of `cls`."""
+def _making(
+    cls: type[T], parameters: str, lines: Sequence[str], values: Mapping[str, str], given: dict[str, Any]
+) -> Callable[..., T]:
+    """A function that fills an instance of an open class with the same slots, and then makes it one of `cls`."""
     given = {"cls": cls, "Open": type(cls.__name__, cls.__bases__, {"__slots__": _slots(cls)}), **given}
-    return _function(parameters, ["made = Open()", *lines, "made.__class__ = cls", "return made"], given)
+    filled = (f"made.{name} = {value}" for name, value in values.items())
+    return _function(parameters, [*lines, "made = Open()", *filled, "made.__class__ = cls", "return made"], given)
 
 
 def _function(parameters: str, lines: Sequence[str], given: dict[str, Any]) -> Callable[..., Any]:

@@ -8,7 +8,6 @@ Every step takes and returns immutable values, so the trace is not a mode: it is
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -35,6 +34,7 @@ from thinkback.search.thread_order import Line
 from thinkback.search.trace import Recall, Trace, WhyNot
 from thinkback.stores.base import Store, StoreState
 from thinkback.stores.together import held_passages, reads_together
+from thinkback.values import replace
 
 if TYPE_CHECKING:
     from thinkback.models.chat import Chat
@@ -95,7 +95,7 @@ def _read(
             with engine.store.view() as store:
                 state = store.state()
                 query = parse(text, filter, recipe.parsing, _vocabulary(store, engine, notes), engine.zone)
-                query = _dated(replace(query, **given) if given else query, engine, notes)  # type: ignore[arg-type]
+                query = _dated(replace(query, **given) if given else query, engine, notes)
                 notes.lap("parse")
                 gathered = gather(query, recipe, replace(engine, store=store), notes)
                 notes.lap("retrieve")
@@ -319,7 +319,7 @@ def _filled(leg: Leg, run: Run, query: Query, ids: Sequence[str], engine: Engine
     missing = [id for id in ids if id not in found]
     if not missing:
         return run
-    asked: Leg = replace(leg, limit=len(missing))  # type: ignore[type-var]
+    asked: Leg = replace(leg, limit=len(missing))
     narrowed = replace(query, filter=query.filter.only(missing))
     return replace(run, filled=_guarded(asked, partial(asked.run, narrowed, engine.store, ()), notes).hits)
 

@@ -6,6 +6,7 @@ about who speaks.
 """
 
 import re
+from functools import lru_cache
 
 from thinkback.heads import suggested_speaker
 from thinkback.model import StoredRecord
@@ -41,6 +42,7 @@ def _at_head(record: StoredRecord) -> str:
     return (suggested_speaker(record.text) or "").lower()
 
 
+@lru_cache(maxsize=256)
 def names(text: str) -> frozenset[str]:
     """The lower-cased words of a name or of a question that could name somebody."""
     return frozenset(word.lower() for word in _WORD.findall(text[:2000])) - FUNCTION_WORDS

@@ -1,12 +1,12 @@
 """The leg protocol: a leg retrieves one best-first run; filters apply inside it, before its limit."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import ClassVar, Literal, Protocol
 
 from thinkback.model import REFLECTION, Filter, Run, StoredRecord
 from thinkback.search.query.parse import Query
 from thinkback.stores.base import Store
+from thinkback.values import replace
 
 NO_REFLECTIONS = "leaves reflections to their own leg"
 NO_VECTOR = "it has no vector"
@@ -52,4 +52,4 @@ def deep_enough(leg: Leg, limit: int, filter: Filter) -> Leg:
     Legs that add to the results of others keep their limit, and so does a leg for one kind unless only that kind is requested.
     """
     adds = leg.stage == "runs" or (leg.only_kind is not None and set(filter.kinds) != {leg.only_kind})
-    return leg if adds or leg.limit >= limit else replace(leg, limit=limit)  # type: ignore[type-var]
+    return leg if adds or leg.limit >= limit else replace(leg, limit=limit)

@@ -5,7 +5,6 @@ implementation". Cosine over the memories of kind `preference` alone gives the n
 """
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import ClassVar
 
 from thinkback.fields import Kind
@@ -14,7 +13,7 @@ from thinkback.search.legs.base import NO_VECTOR, Leg, Stage
 from thinkback.search.legs.vector import nearest
 from thinkback.search.query.parse import Query
 from thinkback.stores.base import Store
-from thinkback.values import dataclass
+from thinkback.values import dataclass, replace
 
 STANDING: Kind = "preference"
 

@@ -2,7 +2,6 @@
 
 import logging
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import ClassVar
 
 from thinkback.errors import InvalidInput, Notice
@@ -10,7 +9,7 @@ from thinkback.model import Filter, KeywordQuery, Run, StoredRecord
 from thinkback.search.legs.base import NO_REFLECTIONS, Leg, without_reflections
 from thinkback.search.query.parse import Query
 from thinkback.stores.base import REFUSED, Store
-from thinkback.values import dataclass
+from thinkback.values import dataclass, replace
 
 log = logging.getLogger("thinkback")
 _UNREADABLE = "the keyword query cannot be read as an expression"

@@ -1,7 +1,6 @@
 """The reflections leg: cosine over the consolidated themes alone."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import ClassVar
 
 from thinkback.errors import Notice
@@ -9,7 +8,7 @@ from thinkback.model import REFLECTION, Run, Scored, StoredRecord
 from thinkback.search.legs.base import NO_VECTOR, Leg, Stage
 from thinkback.search.query.parse import Query
 from thinkback.stores.base import Store
-from thinkback.values import dataclass
+from thinkback.values import dataclass, replace
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

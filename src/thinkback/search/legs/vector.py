@@ -43,7 +43,9 @@ class VectorLeg(Leg):
         else:
             search = nearest if self.passages else by_one_vector
             hits, used = search(query.vector, filter, self.limit, store), None
-        return Run(self.name, tuple(hit for hit in hits if hit.score >= self.floor), index=used)
+        if hits and hits[-1].score < self.floor:
+            hits = [hit for hit in hits if hit.score >= self.floor]
+        return Run(self.name, tuple(hits), index=used)
 
     def leaves_out(self, record: StoredRecord, query: Query, store: Store, earlier: Sequence[Run]) -> str | None:
         if not self.reflections and without_reflections(query.filter).rejects(record):
@@ -60,7 +62,7 @@ def _by_graph(
     """Like `nearest`, by an approximate index; passages are searched exactly."""
     parts = store.search_passages(vector, filter, limit) if passages else []
     whole, used = store.search_hnsw(vector, filter, limit, long=not parts)
-    return sorted([*whole, *parts], key=lambda hit: (-hit.score, hit.id))[:limit], used
+    return _merged(whole, parts, limit), used
 
 
 def by_one_vector(vector: Vector, filter: Filter, limit: int, store: Store) -> list[Scored]:
@@ -72,4 +74,8 @@ def nearest(vector: Vector, filter: Filter, limit: int, store: Store) -> list[Sc
     """Memories by cosine, best first, ties by id; a long one by its best passage, because the mean of all blurs each."""
     parts = store.search_passages(vector, filter, limit)
     whole = store.search_vectors(vector, filter, limit, long=not parts)
+    return _merged(whole, parts, limit)
+
+
+def _merged(whole: list[Scored], parts: list[Scored], limit: int) -> list[Scored]:
     return sorted([*whole, *parts], key=lambda hit: (-hit.score, hit.id))[:limit] if parts else whole

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from datetime import UTC, tzinfo
 
 from thinkback.model import Filter, KeywordQuery, Vector
@@ -12,7 +11,7 @@ from thinkback.search.query.tags import InferredTag, Vocabulary, infer_tags
 from thinkback.search.query.time import Anchor, Rules, TemplatedExtractor
 from thinkback.search.query.time_languages import foreign_time
 from thinkback.search.query.time_to_come import QuestionExtractor
-from thinkback.values import dataclass
+from thinkback.values import dataclass, replace
 
 EXTRACTORS: dict[str, Rules | None] = {
     "english": QuestionExtractor(),

@@ -97,8 +97,11 @@ class Ids:
 
     def of(self, rows: Rows) -> list[str]:
         """The ids of several rows."""
-        known = self._read
-        return [known.get(row) or self[row] for row in rows.tolist()]
+        wanted = rows.tolist()
+        found = list(map(self._read.get, wanted))
+        if None in found:
+            found = [self[row] if id is None else id for row, id in zip(wanted, found, strict=True)]
+        return found  # type: ignore[return-value]
 
     def encoded(self, rows: Rows) -> list[bytes]:
         """The ids of rows as files hold them; nothing of it is kept, as who writes an index reads them all."""

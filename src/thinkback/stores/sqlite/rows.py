@@ -43,27 +43,15 @@ _WRITE: dict[str, Callable[[Any], Any]] = {
     "object": lambda data: canonical_json(data) if data else "{}",
     "flag": int,
 }
-_made = maker(StoredRecord, NAMES, {field.name: _READ[field.type] for field in FIELDS if field.type in _READ})
 _PYTHON_TYPES = {"integer": int, "count": int, "time": int, "flag": int, "fraction": float}
 _EMPTY = frozenset(field.name for field in FIELDS if field.default is None and not field.required)
-_sound: set[tuple[type, ...]] = set()  # the types of rows that were found sound
-
-
-def to_record(row: Sequence[Any]) -> StoredRecord:
-    """The record of a row that was selected with COLUMNS; a value that cannot be is an error, which `damage` then names."""
-    types = tuple(map(type, row))
-    if types not in _sound:
-        _check_types(types)
-    return _made(row)
-
-
-def _check_types(types: tuple[type, ...]) -> None:
-    for field, found in zip(FIELDS, types, strict=True):
-        expected = _PYTHON_TYPES.get(field.type, str)
-        if found is not expected and not (found is type(None) and field.name in _EMPTY):
-            raise TypeError(f"{field.name} is {found.__name__}")
-    _sound.add(types)
-
+# The record of a row that was selected with COLUMNS; a value that cannot be is an error, which `damage` then names.
+to_record: Callable[[Sequence[Any]], StoredRecord] = maker(
+    StoredRecord,
+    NAMES,
+    {field.name: _READ[field.type] for field in FIELDS if field.type in _READ},
+    {field.name: (_PYTHON_TYPES.get(field.type, str), field.name in _EMPTY) for field in FIELDS},
+)
 
 # The values of a record's columns; made by `reader`, so that a row costs one call.
 to_row: Callable[[StoredRecord], tuple[Any, ...]] = reader(
