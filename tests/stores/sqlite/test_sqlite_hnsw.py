@@ -103,6 +103,28 @@ def test_under_a_narrow_filter_it_searches_exactly(path: Path) -> None:
             assert store.search_hnsw(query, rare, 10)[0] == store.search_vectors(query, rare, 10)
 
 
+def test_a_filter_never_leaves_too_few(tmp_path: Path) -> None:
+    """Not even one that leaves out what is nearest, which is then searched exactly; one that leaves out others is not."""
+    rows, query = vectors(1200), vectors(1, seed=7)[0]
+    near = np.argsort(rows @ query / np.linalg.norm(rows, axis=1))[-500:]
+    kinds = np.full(len(rows), "observation")
+    kinds[near], kinds[np.setdiff1d(np.arange(len(rows)), near)[::3]] = "preference", "event"
+    with SqliteStore(tmp_path / "m.db") as store:
+        store.add(
+            [Draft(text="a", vector=row, kind=kind) for row, kind in zip(rows, kinds.tolist(), strict=True)], 1, SPACE
+        )
+        store.search_vectors(query, EVERYTHING, 5)  # writes the segments
+        linked(store, query)
+        for kind, exactly in (("preference", True), ("event", False)):
+            filter = Filter(now=1000, without_kinds=(kind,))
+            for limit in (5, 50):
+                exact = store.search_vectors(query, filter, limit)
+                found, used = store.search_hnsw(query, filter, limit)
+                assert used is not None
+                assert len(found) == limit
+                assert (found == exact) if exactly else len(ids(found) & ids(exact)) >= 0.9 * limit
+
+
 def test_forgetting_drops_the_graph_before_it_returns(path: Path) -> None:
     with SqliteStore(path) as store:
         before = {link.entry.file for link in Folder(folder_of(str(path))).manifest().graphs}

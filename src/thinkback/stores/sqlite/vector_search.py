@@ -4,6 +4,7 @@ A float32 product, or one of codes, selects candidates with a margin for its err
 again in float64, row by row, so that a score depends on the two vectors alone, not on where they lie or on the processor.
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import field
 from functools import cached_property, partial
@@ -29,6 +30,7 @@ from thinkback.values import dataclass
 _ROUNDING = 2.0**-24  # relative error of one float32 operation
 _LENGTH_ERROR = 2e-6  # how far a stored vector's length may be from 1, twice
 _MOST_PASS = 2  # a graph is used if at least one row in so many passes the filter
+_DEVIATIONS = 3  # by which as many rows more are looked for in a graph as a filter may leave out by chance
 _MASKS_KEPT = 8
 _WORTH_A_LOOK = 8  # rows; fewer are read from the file as they are
 _FEW = 8  # if fewer than one row in so many passes, gathering them is cheaper than multiplying all
@@ -240,7 +242,10 @@ class Matrix:
         return [Part(known, lambda places: self.blocks.off(query, rows[places]), most, rows)]
 
     def _near_by_graphs(self, query: Vector, chosen: Chosen, limit: int) -> Rows | None:
-        """The nearest rows that the graphs find of theirs, and all that are under no graph; None if these are not few."""
+        """The nearest rows that the graphs find of theirs, and all that are under no graph.
+
+        None if these are not few, or fewer than are wanted, as where a filter leaves out just what is near to the query.
+        """
         wanted, first = chosen.coded, 0
         assert wanted is not None
         found: list[tuple[Rows, Vector]] = []
@@ -252,12 +257,17 @@ class Matrix:
             if passing * _MOST_PASS < size:
                 others.append(_rows_from(wanted, graph.first, graph.end))
             else:
-                near, far = graph.near(query, -(-limit * size // passing))
+                near, far = graph.near(query, _surely(limit, passing / size))
                 here = wanted[near]
                 found.append((near[here], far[here]))
         others.append(_rows_from(wanted, first, len(wanted)))
         rows = np.sort(np.concatenate([nearest(found, limit) if found else _NO_ROWS, *others]))
-        return rows if len(rows) * _FEW < len(wanted) else None
+        return rows if min(limit, chosen.count) <= len(rows) < len(wanted) / _FEW else None
+
+
+def _surely(limit: int, share: float) -> int:
+    """How many rows to look for so that, of a random share of them that passes, there are almost always enough."""
+    return math.ceil((limit + _DEVIATIONS * math.sqrt(limit * (1 - share))) / share)
 
 
 def _rows_from(wanted: Mask, first: int, end: int) -> Rows:
