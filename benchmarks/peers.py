@@ -5,16 +5,17 @@
     python benchmarks/peers.py --only default floor --json numbers.json
     python benchmarks/peers.py --size 1000000 --only default --folder stores   keeps the data and stores, and uses those there
 
-Every system runs in processes of its own: one fills it, a new one asks. The others' packages live in build/peers and build/engrava,
-made on the first run. Data are those of `benchmarks/core.py`. Each system answers with the ten best of keyword search and vector
-search together, in the way its own documentation gives; `floor` is tantivy and usearch with nothing around them; `hnsw` is
-`default` with an approximate index, `LanceDB refined` compares its best candidates exactly. Columns:
+Every system runs in processes of its own: one fills it, one asks once, a new one is measured. The others' packages live in
+build/peers and build/engrava, made on the first run. Data are those of `benchmarks/core.py`. Each system answers with the ten best
+of keyword search and vector search together, in the way its own documentation gives; `floor` is tantivy and usearch with nothing
+around them; `hnsw` is `default` with an approximate index, `LanceDB refined` compares its best candidates exactly. Columns:
 
     cpu ms   median processor time of a new question, all threads together: what to compare on a machine that has other work
     again    the same for the same questions a second time, when everything they find was read before
     wall ms  median time until the answer
     cold s   from the start of the work of a new process, with its imports but NumPy's, to its first answer; the next column is the
-             processor time of the same, then the time until the third answer. Modules are compiled, as in an installation
+             processor time of the same, then the time until the third answer. Modules were compiled by the process before, as in an
+             installation
     overlap  share of the ten nearest by exact cosine that the system's own vector search returns
     private  memory that the asking process took and shares with no other, in MB; `shared` is the rest of what became resident
     disk     MB of all files; ingest is memories a second of wall time
@@ -424,9 +425,14 @@ def worker(options: argparse.Namespace) -> None:
         began = time.perf_counter()
         system.fill(data, home)
         print(json.dumps({"ingest": len(data.texts) / (time.perf_counter() - began)}))
+        return
+    if options.once:
+        data = core.Questions.load(options.folder)
+        system.open(options.folder / system.home)[0](data.questions[0], data.question_vectors[0])
+        print("{}", flush=True)
     else:
         print(json.dumps(measure(system, options.folder)), flush=True)
-        os._exit(0)  # threads that a system keeps would hold the process
+    os._exit(0)  # threads that a system keeps would hold the process
 
 
 def run(name: str, options: argparse.Namespace, folder: Path) -> Row:
@@ -436,7 +442,7 @@ def run(name: str, options: argparse.Namespace, folder: Path) -> Row:
     found: dict[str, float] = {"ingest": 0.0}
     if not (folder / system.home).exists():
         found |= _answer([*command, "--fill"], folder)
-    found |= _answer(command, folder)
+    found |= _answer([*command, "--once"], folder) | _answer(command, folder)
     disk = sum(part.stat().st_size for part in (folder / system.home).rglob("*") if part.is_file()) / 1e6
     return Row(system=name, disk_mb=disk, **found)
 
@@ -473,6 +479,7 @@ def main() -> None:
     parser.add_argument("--build", type=Path, default=Path(__file__).parents[1] / "build")
     parser.add_argument("--worker", choices=SYSTEMS, help=argparse.SUPPRESS)
     parser.add_argument("--fill", action="store_true", help=argparse.SUPPRESS)
+    parser.add_argument("--once", action="store_true", help=argparse.SUPPRESS)
     parser.add_argument("--folder", type=Path, help="keep data and stores here, and use those that are there")
     options = parser.parse_args()
     if options.worker:
