@@ -10,7 +10,7 @@ from thinkback.model import StoredRecord
 from thinkback.stores.base import StoreState
 from thinkback.values import dataclass, maker
 
-_MOST = 20_000
+_MOST, _DROPPED_AT_ONCE = 20_000, 1000
 _MOST_TOUCHED = 2000
 Read = Callable[[Sequence[str]], Mapping[str, StoredRecord]]  # present records by id
 Accesses = Callable[[Sequence[str]], Iterable[tuple[str, int, int | None]]]  # id, access count and last access
@@ -116,8 +116,9 @@ class RecordCache:
         """The entries, brought to the state of the reader unless they are ahead of it."""
         with self._lock:
             store_id, changes = self._at
-            if len(self._entries) > _MOST:
-                self._entries = dict(islice(self._entries.items(), len(self._entries) // 2, None))  # the later ones
+            if (surplus := len(self._entries) - _MOST) > 0:
+                for id in list(islice(self._entries, surplus + _DROPPED_AT_ONCE)):  # the earliest
+                    del self._entries[id]
             if state.store_id != store_id:
                 self._entries = {}
             elif state.changes <= changes:

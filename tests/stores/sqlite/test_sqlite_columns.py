@@ -64,3 +64,11 @@ def test_reading_all_ids_forgets_none_that_a_search_found() -> None:
     assert ids[7] == "7"
     assert len(ids.encoded(np.arange(30_000))) == 30_000
     assert ids.known(["7", "8"], 30_000) == {"7": 7}
+
+
+def test_of_many_ids_the_last_that_a_search_found_stay_known() -> None:
+    ids = Ids([mapped(*map(str, range(30_000)))])
+    for start in range(0, 29_900, 70):
+        found = ids.of(np.arange(start, start + 70))
+        assert len(ids.known(found, 30_000)) == 70
+    assert len(ids.known(list(map(str, range(30_000))), 30_000)) <= 20_000

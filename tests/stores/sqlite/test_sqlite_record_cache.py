@@ -111,6 +111,7 @@ def test_a_full_cache_keeps_what_was_read_last(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, asked: list[Sequence[str]]
 ) -> None:
     monkeypatch.setattr(record_cache, "_MOST", 4)
+    monkeypatch.setattr(record_cache, "_DROPPED_AT_ONCE", 1)
     with SqliteStore(tmp_path / "m.db") as store:
         ids = [record.id for record in store.add([Draft(text=text) for text in "abcdef"], now=1)]
         for id in ids:

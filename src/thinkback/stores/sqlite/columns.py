@@ -2,7 +2,7 @@
 
 from bisect import bisect
 from collections.abc import Mapping, Sequence
-from itertools import accumulate
+from itertools import accumulate, islice
 from typing import Any
 
 import numpy as np
@@ -27,7 +27,7 @@ _COLUMNS = (
 )
 _CODED = tuple((name, np.uint8) for name in NUMBERED)
 COLUMNS = (*_COLUMNS, *_CODED)
-_IDS_KEPT = 20_000
+_IDS_KEPT, _DROPPED_AT_ONCE = 20_000, 1000
 _SPELLING = ("utf-8", "surrogatepass")  # of ids in files
 
 
@@ -84,11 +84,18 @@ class Ids:
         found = self._read.get(row)
         if found is None:
             if len(self._read) >= _IDS_KEPT:
-                self._read, self._rows = {}, {}
+                self._drop_earliest()
             first = self._firsts[-1]
             found = self._read[row] = self._later[row - first] if row >= first else self._spelled(row)
             self._rows[found] = row
         return found
+
+    def _drop_earliest(self) -> None:
+        """Make room; a search under way still asks for the rows of what it found."""
+        for row in list(islice(self._read, _DROPPED_AT_ONCE)):  # listed at once, as other threads add to it
+            id = self._read.pop(row, None)
+            if id is not None and self._rows.get(id) == row:
+                self._rows.pop(id, None)
 
     def known(self, ids: Sequence[str], size: int) -> dict[str, int]:
         """The rows below `size` of memories that were asked for, each the last one; a memory may have another one by now."""
