@@ -3,8 +3,7 @@
 A graph is built by one thread in an order drawn from a seed and never changed, so for a given index the answer is always the
 same. Its recall is measured when it is built: the share of the nearest rows by exact cosine that it returns, over questions made of
 its own rows. A question is less specific than a memory and not like it in everything, so each is a row moved towards the mean of
-all, and a little to a side (docs/experiments.md). Of many rows a search misses all that are near to a rare question, so it takes
-many questions to see that.
+all, and to a side (docs/experiments.md). For a rare question a search misses everything near; only many questions show how rare.
 
 The library is given codes of eight bits that are made here, of what is left of a vector without the mean of all, at one scale, so
 that they have all the steps there are; its own would give the numbers of unit vectors only a few. The distance of two codes is
